@@ -7,6 +7,7 @@ import ts from "typescript";
 import type { Fix } from "../create-rule.ts";
 import type { FreshValue } from "../analysis/consume.ts";
 import type { Session } from "../analysis/session.ts";
+import { isScript, someWithin } from "../analysis/syntax.ts";
 import {
   contains,
   indentOf,
@@ -19,11 +20,12 @@ import {
   type Edit,
 } from "./text.ts";
 
-/** The expression to replace: the value with its `await` and wrappers. */
-function carrierOf(node: ts.Expression): ts.Expression {
+/** The expression to replace: the value with its `await`, wrappers, and what it is said to be. */
+function carrierOf({ oracle }: Session, node: ts.Expression): ts.Expression {
   let top = node;
   while (
     ts.isAwaitExpression(top.parent) ||
+    (ts.isAsExpression(top.parent) && oracle.ownedAt(top.parent)?.shape === "one") ||
     ts.isNonNullExpression(top.parent) ||
     (ts.isParenthesizedExpression(top.parent) && !ts.isArrowFunction(top.parent.parent))
   )
@@ -45,18 +47,21 @@ export function hoist(
   if (!arrow && (!statement || !statementAllows(statement, root))) return null;
   if (values.some((v) => !evaluatedOnce(v.node, root))) return null;
   if (somethingBefore(values, statement ?? root)) return null;
-  const kinds = values.map((v) => session.oracle.usingKind(v.node));
+  if (values.some((v) => isTypedByPlace(session, v.node))) return null;
+  const carriers = values.map((v) => carrierOf(session, v.node));
+  const kinds = carriers.map((c) => session.oracle.usingKind(c));
   const using = kinds.every((k) => k !== null);
   if (using && leavesUnread(session, first, root, arrow)) return null;
   if (
     !using &&
-    !(statement && (ts.isExpressionStatement(statement) || ts.isVariableStatement(statement)))
+    (!(statement && (ts.isExpressionStatement(statement) || ts.isVariableStatement(statement))) ||
+      carriers.some((c) => session.oracle.ownedAt(c)?.shape !== "one"))
   )
     return null;
-  const { lines, edits, names } = declarations(session, values, kinds, using);
+  const { lines, edits, ends } = declarations(session, values, kinds, using);
   if (arrow) return { using, fix: arrowFix(arrow, root, lines, edits) };
   return statement
-    ? { using, fix: statementFix(statement, lines, edits, using ? [] : names) }
+    ? { using, fix: statementFix(statement, lines, edits, using ? [] : ends) }
     : null;
 }
 
@@ -76,13 +81,13 @@ function leavesUnread(
 }
 
 function declarations(
-  { oracle }: Session,
+  session: Session,
   values: readonly FreshValue[],
   kinds: readonly ("using" | "await using" | null)[],
   using: boolean,
-): { lines: string[]; edits: Edit[]; names: string[] } {
+): { lines: string[]; edits: Edit[]; ends: string[] } {
   const file = values[0]!.node.getSourceFile();
-  const names = new Names(oracle.facts, file);
+  const names = new Names(session.oracle.facts, file);
   const edits: Edit[] = [];
   const lines: string[] = [];
   const given: string[] = [];
@@ -90,7 +95,7 @@ function declarations(
     .map((v, i) => ({ v, kind: kinds[i] }))
     .sort((a, b) => a.v.node.getEnd() - b.v.node.getEnd());
   for (const { v, kind } of ordered) {
-    const carrier = carrierOf(v.node);
+    const carrier = carrierOf(session, v.node);
     const name = names.pick(nameOfValue(v.node));
     const inner = ts.isParenthesizedExpression(carrier) ? carrier.expression : carrier;
     // the innermost replacements are already known; the outer text uses them
@@ -102,12 +107,13 @@ function declarations(
         `${textWith(file, inner.getStart(), inner.getEnd(), nested)};`,
     );
     edits.push({ start: carrier.getStart(), end: carrier.getEnd(), text: name });
-    given.push(name);
+    const [end = "dispose"] = v.owned.owner.dispose.methods;
+    given.push(`${name}.${end}();`);
   }
   return {
     lines,
     edits: edits.filter((e) => !edits.some((o) => o !== e && o.start <= e.start && o.end >= e.end)),
-    names: given,
+    ends: given,
   };
 }
 
@@ -115,12 +121,12 @@ function statementFix(
   statement: ts.Statement,
   lines: string[],
   edits: Edit[],
-  dispose: string[],
+  ends: readonly string[],
 ): Fix {
   const file = statement.getSourceFile();
   const indent = indentOf(statement);
   const body = textWith(file, statement.getStart(), statement.getEnd(), edits);
-  const after = dispose.reverse().map((n) => `${n}.dispose();`);
+  const after = [...ends].reverse();
   if (slotOf(statement) === "block") {
     const text = [...lines, body, ...after].join(`\n${indent}`);
     return (fixer) => fixer.replaceTextRange([statement.getStart(), statement.getEnd()], text);
@@ -149,6 +155,31 @@ function arrowFix(
     `{\n${[...lines, `return ${body};`].map((l) => indent + unit + l).join("\n")}\n` + `${indent}}`;
   return (fixer) => fixer.replaceTextRange([root.getStart(), root.getEnd()], text);
 }
+
+/**
+ * Whether a generic call may take its type from where it stands, and another elsewhere: `zeros<R>`
+ * of a shape, handed to a function that wants a list of vectors.
+ */
+function isTypedByPlace(session: Session, node: FreshValue["node"]): boolean {
+  if (!ts.isCallExpression(node) || node.typeArguments || isScript(node.getSourceFile()))
+    return false;
+  const { parent } = carrierOf(session, node);
+  if (ts.isPropertyAccessExpression(parent) || ts.isElementAccessExpression(parent)) return false;
+  const { declaration } = session.oracle.callee(node);
+  if (!declaration || !ts.isFunctionLike(declaration)) return false;
+  const { type, typeParameters = [], parameters } = declaration;
+  const given = parameters.slice(0, node.arguments.length).flatMap((p) => p.type ?? []);
+  return typeParameters.some(
+    ({ name: { text } }) =>
+      type !== undefined &&
+      someWithin(type, (n) => isNamed(n, text)) &&
+      !given.some((g) => someWithin(g, (n) => isNamed(n, text) && !isKey(n))),
+  );
+}
+const isNamed = (node: ts.Node, name: string): boolean =>
+  ts.isTypeReferenceNode(node) && ts.isIdentifier(node.typeName) && node.typeName.text === name;
+/** `R` of `ShapeMap[R]`, which no argument tells. */
+const isKey = ({ parent }: ts.Node): boolean => ts.isIndexedAccessTypeNode(parent);
 
 /**
  * Statements before which the expression may be evaluated without changing when or how often it
