@@ -6,6 +6,7 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
+import type { Cell } from "../analysis/cells.ts";
 import type { Problem } from "../analysis/flow.ts";
 import { lasts } from "../analysis/keeps.ts";
 import { leftElements } from "../analysis/partial-lists.ts";
@@ -63,7 +64,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       const suggest: Suggestion<Id>[] = [];
       const using = stays || (!always && !site.partial) ? usingFix(file, problem) : null;
       if (using && !provable) suggest.push({ messageId: "useUsing", fix: using });
-      const guarded = using || site.partial ? null : finallyFix(problem);
+      const guarded = using || site.partial ? null : finallyFix(file, problem);
       if (guarded) suggest.push({ messageId: "tryFinally", fix: guarded });
       const many = cell.owned.shape !== "one";
       report({
@@ -142,17 +143,20 @@ function canBecomeUsing(file: FileAnalysis, leak: Leak): boolean {
   if (cell.captured) return false;
   if ([...cell.seen].some((k) => k !== "own" && k !== "use")) return false;
   if (file.session.oracle.usingKind(cell.name) !== "using") return false;
-  const root = cell.declaration.getSourceFile();
-  return referencesTo(file.session.oracle, cell.declaration, cell.name, root).every((id) => {
-    const { parent } = id;
-    return !(
-      ts.isBinaryExpression(parent) &&
-      parent.left === id &&
-      parent.operatorToken.kind >= ts.SyntaxKind.FirstAssignment &&
-      parent.operatorToken.kind <= ts.SyntaxKind.LastAssignment
-    );
-  });
+  return !isGivenAnother(file, cell);
 }
+
+/** Whether a variable is given another value somewhere: one disposal does not free both. */
+const isGivenAnother = (file: FileAnalysis, { declaration, name }: Cell): boolean =>
+  declaration !== undefined &&
+  name !== undefined &&
+  referencesTo(file.session.oracle, declaration, name, file.file).some(
+    (id) =>
+      ts.isBinaryExpression(id.parent) &&
+      id.parent.left === id &&
+      id.parent.operatorToken.kind >= ts.SyntaxKind.FirstAssignment &&
+      id.parent.operatorToken.kind <= ts.SyntaxKind.LastAssignment,
+  );
 
 /** `const t` → `using t`, removing the disposals that would then be the second. */
 function usingFix(file: FileAnalysis, leak: Leak): Fix | null {
@@ -207,7 +211,7 @@ function wholeLine(statement: ts.Statement): [number, number] {
 }
 
 /** Wraps the rest of the block in `try { … } finally { t.dispose(); }`. */
-function finallyFix(leak: Leak): Fix | null {
+function finallyFix(file: FileAnalysis, leak: Leak): Fix | null {
   const statement = listOf(leak);
   const { cell, always } = leak;
   if (
@@ -215,7 +219,8 @@ function finallyFix(leak: Leak): Fix | null {
     !always ||
     cell.captured ||
     cell.owned.shape !== "one" ||
-    cell.label.includes(".")
+    cell.label.includes(".") ||
+    isGivenAnother(file, cell)
   )
     return null;
   const block = statement.parent;
