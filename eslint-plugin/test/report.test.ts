@@ -42,6 +42,8 @@ test("leaks are counted by file, function and rule", () => {
   assert.is(reportText(part), "0 reports in 0 of 1 files, read with --preset tenure\n");
   const leak = "src/train.ts:3 `mul(x)` is never disposed; hoist it into `using`, or open a scope.";
   assert.ok(reportText(report, true).startsWith(`${leak} (no-leaked-temporary)\n`));
+  const elsewhere = code.report({ folder: `${code.folder}/src/deep`, paths: [".."] });
+  assert.equal(files(elsewhere), ["../train.ts"], "outside of the folder it is asked in");
 });
 
 test("what is named and not there is one sentence", () => {

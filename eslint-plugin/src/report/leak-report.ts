@@ -3,7 +3,7 @@
  * ESLint configuration says, and tells what was found. Used by `report/cli.ts`; writes nothing.
  */
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { parse, resolve } from "node:path";
 import { ESLint, Linter } from "eslint";
 import ts from "typescript";
 import { addLeak, pathFrom, type BaselineLeaks } from "../baseline/baseline.ts";
@@ -71,7 +71,8 @@ export function reportLeaks(request: ReportRequest): LeakReport {
   const presets = request.presets.length > 0 ? request.presets : presetsIn(sources, folder);
   const report: Report = { files: scripts.length, leaks: [], unread: [] };
   if (presets.length === 0) return { ...report, presets };
-  const linter = new Linter({ cwd: folder });
+  // ESLint leaves out what lies outside of its folder, and what is named may lie anywhere
+  const linter = new Linter({ cwd: parse(folder).root });
   let done = 0;
   for (const part of partsOf(sources)) {
     const options = optionsOf(part, { presets: [...presets] });
