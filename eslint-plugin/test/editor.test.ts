@@ -90,7 +90,7 @@ const typed: readonly Typed[] = [
   {
     file: "disposable",
     start:
-      "class Lock implements Disposable { held = 1; [Symbol.dispose](): void { this.held = 0; } }\n" +
+      "class Lock implements Disposable { held = 1; [Symbol.dispose](): void {} }\n" +
       "export function hold(): number {\n  return 0;\n}\n",
     leak: "const lock = new Lock();\n  return lock.held;",
     marks: ["require-disposal", "new Lock()"],

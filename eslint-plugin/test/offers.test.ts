@@ -1,6 +1,6 @@
 /**
- * What is offered as a cure, and what is not: nothing that would not compile, and nothing that frees
- * one value of two. Found by applying suggestions to public code, each on its own.
+ * What is offered as a cure, and what is not: nothing that would not compile, and nothing that
+ * frees one value of two. Found by applying suggestions to public code, each on its own.
  */
 import { suite } from "uvu";
 import plugin from "../src/index.ts";
@@ -18,13 +18,15 @@ test("tfjs: nothing is offered that would not compile, or frees one value of two
     `declare module "@tensorflow/tfjs-core" {\n` +
     "  export function filled<R extends number>(n: number): Row<R>;\n" +
     "  export function join(rows: Row<1>[]): Tensor;\n}\n";
-  const joined = `${ranked}export function f(): void { const n = tf.join([tf.filled(1)]).size; void n; }`;
+  const sized = (value: string): string =>
+    `${ranked}export function f(): void { const n = ${value}.size; void n; }`;
+  const joined = sized("tf.join([tf.filled(1)])");
   assert.equal(typeErrors(joined), []);
   assert.not.ok(
     offers(joined).some((o) => o.startsWith("Hoist")),
     offers(joined).join(),
   );
-  const alone = `${ranked}export function f(): void { const n = tf.filled(1).size; void n; }`;
+  const alone = sized("tf.filled(1)");
   assert.ok(
     offers(alone).some((o) => o.startsWith("Hoist")),
     offers(alone).join(),
@@ -35,10 +37,9 @@ test("tfjs: nothing is offered that would not compile, or frees one value of two
   assert.equal(offers(pair("async ")), []);
   assert.equal(offers(pair("")), ["Wrap in a dispose scope."]);
   const cast =
-    `${ranked}declare const m: FrozenModel;\nexport function f(x: tf.Tensor): void {\n  const n = (m.predict(x) as tf.Tensor).size;\n  void n;\n}\n`.replace(
-      "interface",
-      'import { FrozenModel } from "@tensorflow/tfjs-converter";\ninterface',
-    );
+    'import { FrozenModel } from "@tensorflow/tfjs-converter";\n' +
+    `${ranked}declare const m: FrozenModel;\nexport function f(x: tf.Tensor): void {\n` +
+    "  const n = (m.predict(x) as tf.Tensor).size;\n  void n;\n}\n";
   const [message] = found(cast);
   const [hoisted] = (message?.suggestions ?? []).map((s) => applied(cast, s));
   assert.match(hoisted ?? "", /const predict = m\.predict\(x\) as tf\.Tensor;/);

@@ -29,7 +29,7 @@ interface Place {
   index: number;
 }
 
-/** A call and an argument as the table sees them; each answer is asked for by the rows that need it. */
+/** A call and an argument as the table sees them; what is dear to know is asked for. */
 class Described implements Argument {
   readonly taggedTakes: boolean;
   readonly taggedBorrows: boolean;
