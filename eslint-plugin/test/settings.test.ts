@@ -3,6 +3,7 @@
  * expected and what was found.
  */
 import { suite } from "uvu";
+import { Workspace } from "../src/analysis/open.ts";
 import { resolveSettings, SettingsError } from "../src/index.ts";
 import { assert, lines, lint } from "./tester.ts";
 
@@ -90,6 +91,14 @@ test("wrong rule options are ESLint's to reject", () => {
 test("the settings of one file do not stick to the next", () => {
   assert.is(lint(chain, { settings: { presets: ["pytorch"] } }).length, 1);
   assert.match(lint(chain)[0]!.message, /add\(1\)/);
+});
+test("objects that say the same are the same settings, and wrong ones never", () => {
+  const workspace = new Workspace();
+  const first = workspace.settings({ presets: ["tfjs"] });
+  assert.is(workspace.settings({ presets: ["tfjs"] }), first);
+  assert.is.not(workspace.settings({ presets: ["webgpu"] }), first);
+  // as text it is the same as the first
+  assert.throws(() => workspace.settings({ presets: ["tfjs"], preset: undefined }), /"preset"/);
 });
 
 test.run();

@@ -184,7 +184,7 @@ function open(
 /** The settings, validated once; every file of a config is given the same object. */
 const settingsOf = (raw: unknown): ResolvedSettings =>
   typeof (raw ?? standard) === "object"
-    ? analyses.workspace.facts.of(raw ?? standard, resolveSettings)
+    ? analyses.workspace.settings(raw ?? standard)
     : resolveSettings(raw);
 
 function noTypes(context: Readonly<TSESLint.RuleContext<string, readonly unknown[]>>): string {

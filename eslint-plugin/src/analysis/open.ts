@@ -5,6 +5,7 @@
  */
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
+import { resolveSettings } from "../settings.ts";
 import { effectOf } from "./argument.ts";
 import { callbackMode } from "./callbacks.ts";
 import { Facts } from "./facts.ts";
@@ -16,11 +17,34 @@ import type { Session } from "./session.ts";
 import { Summaries } from "./summary.ts";
 import { transferOf } from "./mention.ts";
 
+/** More settings than a config has parts; an editor may see many while one is written. */
+const mostSettings = 50;
+
 /** The sessions of all programs, and what was read from the syntax of files, which they share. */
 export class Workspace {
   /** What is known of trees, programs and settings. */
   readonly facts = new Facts();
   readonly #sessions = new WeakMap<ts.Program, Map<ResolvedSettings, Session>>();
+  readonly #resolved = new Map<string, ResolvedSettings>();
+
+  /**
+   * What settings mean, validated once. ESLint makes a new object for every part of a config, and
+   * for every run: objects that say the same are given the same answer, so that their files share a
+   * session and what is known of the owners.
+   */
+  settings(raw: object): ResolvedSettings {
+    return this.facts.of(raw, this.#resolve);
+  }
+
+  readonly #resolve = (raw: object): ResolvedSettings => {
+    const found = resolveSettings(raw); // what passes is plain data, which text tells apart
+    const text = JSON.stringify(raw);
+    const known = this.#resolved.get(text);
+    if (known) return known;
+    if (this.#resolved.size >= mostSettings) this.#resolved.clear();
+    this.#resolved.set(text, found);
+    return found;
+  };
 
   /** The session of a program and settings. */
   open(program: ts.Program, settings: ResolvedSettings): Session {
