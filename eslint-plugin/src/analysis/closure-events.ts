@@ -161,29 +161,29 @@ function isHelper(
   session: Session,
   frame: Frame,
   fn: ts.Node,
-  asked: ReadonlySet<ts.Node> = new Set(),
+  asked = new Set<ts.Node>(),
 ): boolean {
   const holder = ts.isVariableDeclaration(fn.parent) ? fn.parent : undefined;
   const declaration = ts.isFunctionDeclaration(fn) ? fn : holder;
   const name = declaration?.name;
   if (!declaration || !name || !ts.isIdentifier(name)) return false;
-  const known = new Set([...asked, fn]);
+  asked.add(fn);
   return referencesTo(session.oracle, declaration, name, frame.root).every(
-    (id) => fateOf(id).kind === "called" && !isKeptBy(session, frame, id, known),
+    (id) => fateOf(id).kind === "called" && !isKeptBy(session, frame, id, asked),
   );
 }
 
-/** Whether a place in a nested function is reached after the function of the frame has ended. */
-function isKeptBy(
-  session: Session,
-  frame: Frame,
-  id: ts.Node,
-  known: ReadonlySet<ts.Node>,
-): boolean {
+/**
+ * Whether a place in a nested function is reached after the function of the frame has ended. The
+ * functions in `asked` are answered for elsewhere: helpers may call one another.
+ */
+function isKeptBy(session: Session, frame: Frame, id: ts.Node, asked: Set<ts.Node>): boolean {
   for (let at = enclosingFunction(id); at && at !== frame.root; at = enclosingFunction(at)) {
-    if (known.has(at)) return false;
-    const isFree = handedTo(at) === undefined && !isHelper(session, frame, at, known);
-    if (isFree || modeOf(session, frame, at) === "outlives") return true;
+    if (asked.has(at)) return false;
+    const outlives = handedTo(at)
+      ? modeOf(session, frame, at) === "outlives"
+      : !isHelper(session, frame, at, asked);
+    if (outlives) return true;
   }
   return false;
 }

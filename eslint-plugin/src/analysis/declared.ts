@@ -69,7 +69,7 @@ function valueType(checker: Questions, value: ts.Expression): ts.Type | null {
     return ts.isConstTypeReference(value.type) ? null : settled(checker.annotated(value.type));
   if (ts.isIdentifier(value)) {
     const [only, ...others] = checker.symbolAt(value)?.declarations ?? [];
-    if (!only || others.length > 0) return null;
+    if (!only || others.length > 0 || !isBefore(only, value)) return null;
     return declaredVariable(checker, only, (call) => valueType(checker, call));
   }
   const callee = ts.isCallExpression(value) ? calleeNameNode(value) : undefined;
@@ -77,6 +77,10 @@ function valueType(checker: Questions, value: ts.Expression): ts.Type | null {
   const result = symbol && declaredResult(checker, value as ts.CallExpression, symbol);
   return result ? settled(result) : null;
 }
+
+/** Whether a declaration ends before a mention: what stands in its own value leads back to it. */
+const isBefore = (declaration: ts.Node, mention: ts.Node): boolean =>
+  declaration.getSourceFile() === mention.getSourceFile() && declaration.end <= mention.pos;
 
 /** A function literal whose result nothing but its body decides, and that ends in a return. */
 const isPlainCallback = (node: ts.Expression): node is ts.ArrowFunction | ts.FunctionExpression =>
