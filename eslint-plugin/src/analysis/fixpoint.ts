@@ -4,7 +4,7 @@
  * algorithm while the answers are asked for) is solved by itself: all its answers start at the
  * bottom and are computed again, all from those of the round before, until none changes. So an
  * answer never depends on which key was asked first. A group that does not settle gives up. Used by
- * `summary.ts` and `scope-context.ts`.
+ * `summary.ts`, `scope-context.ts` and `untyped.ts`.
  */
 
 /** What there is to solve. */
@@ -65,6 +65,11 @@ export class Fixpoint<K extends object, V> {
         this.#stack = [];
       }
     }
+  }
+
+  /** Whether the answer for a key is known, and no estimate. */
+  isSettled(key: K): boolean {
+    return this.#settled.has(key);
   }
 
   #solve(key: K): V {

@@ -1,7 +1,7 @@
 /**
- * The type oracle: what expressions own, what names and calls refer to, which library they belong
- * to. One instance per program and settings, used by all of `analysis/` and by the rules; answers
- * are cached by type, by node and by declaration. It asks TypeScript through `checker.ts` only.
+ * The type oracle: what expressions own, what names and calls refer to, and of which library. One
+ * per program and settings, for all of `analysis/` and the rules; answers are cached by type, by
+ * node and by declaration. It asks TypeScript through `checker.ts` only.
  */
 import ts from "typescript";
 import type { CalleeSpecifier, Owner, ResolvedSettings } from "../owner.ts";
@@ -24,14 +24,14 @@ import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
 import { ownedByParts } from "./parts.ts";
 import { holdsPlain, isPlain } from "./plain.ts";
-import { calleeNameNode, type CallLike } from "./syntax.ts";
+import { calleeNameNode, variableName, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
 import { isLibraryCall, mayUse } from "./library-names.ts";
 import {
   enclosesByName,
+  guesses,
   isListCall,
   isOfLibrary,
-  ownedByName,
   type UntypedContext,
 } from "./untyped.ts";
 import { single, usesOf } from "./untyped-parameters.ts";
@@ -57,9 +57,10 @@ export class Oracle {
   readonly #untyped: readonly Owner[];
   /** The owners whose types have names. */
   readonly #named: readonly Owner[];
-  readonly #guessing = new Set<ts.Node>();
-  /** How often a guess met itself; what was guessed meanwhile is not kept. */
-  #cutGuesses = 0;
+  /** What names say where there are no types; a variable made of itself is nothing. */
+  readonly #guesses = guesses(() => this.#names);
+  /** How often an open guess was asked for; what hangs on one is not kept. */
+  #openGuesses = 0;
   readonly #names: UntypedContext;
   readonly #brandFiles = new Map<ts.SourceFile, Map<Owner, boolean>>();
 
@@ -94,10 +95,10 @@ export class Oracle {
     const known = this.#byNode.get(node);
     if (known !== undefined) return known;
     const before = this.#ownership.cuts,
-      cutBefore = this.#cutGuesses;
+      openBefore = this.#openGuesses;
     const found = this.#askOwned(node);
-    const isWhole = this.#guessing.size === 0 || this.#cutGuesses === cutBefore;
-    if (isWhole && this.#ownership.settled(before)) this.#byNode.set(node, found);
+    if (this.#openGuesses === openBefore && this.#ownership.settled(before))
+      this.#byNode.set(node, found);
     return found;
   }
 
@@ -149,26 +150,21 @@ export class Oracle {
 
   /** What a property of no known type is given where its object is written, or is declared for. */
   #ownedPart({ valueDeclaration: at }: ts.Symbol): Owned | null {
-    const before = this.#cutGuesses;
+    const before = this.#openGuesses;
     const given = this.#untyped.length > 0 ? givenTo(at) : undefined;
     const bound = given ? null : boundOf(this.#checker, at);
     const found = given ? this.ownedAt(given) : bound && this.#ownership.of(bound);
-    if (this.#cutGuesses > before) this.#ownership.cut();
+    if (this.#openGuesses > before) this.#ownership.cut();
     return found;
   }
 
-  /** What names say where there are no types; a variable made of itself is nothing. */
   #guess(node: ts.Node): Owned | null {
-    if (this.#guessing.has(node)) {
-      this.#cutGuesses++;
-      return null;
-    }
-    this.#guessing.add(node);
-    try {
-      return ownedByName(this.#names, node);
-    } finally {
-      this.#guessing.delete(node);
-    }
+    const declared = ts.isIdentifier(node) ? this.#declarationOf(node) : undefined;
+    const key = (declared && variableName(declared)) ?? node;
+    const before = this.#openGuesses;
+    const found = this.#guesses.get(key);
+    this.#openGuesses = this.#guesses.isSettled(key) ? before : this.#openGuesses + 1;
+    return found;
   }
 
   /** What declares a name; for a name being declared that needs no question. */

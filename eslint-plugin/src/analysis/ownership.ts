@@ -23,6 +23,17 @@ export interface Owned {
   mixed?: true;
 }
 
+/** Whether two answers say the same. */
+export const isSameOwned = (a: Owned | null, b: Owned | null): boolean =>
+  a === b ||
+  (a !== null &&
+    b !== null &&
+    a.owner === b.owner &&
+    a.shape === b.shape &&
+    a.nullable === b.nullable &&
+    a.mixed === b.mixed &&
+    a.fields.join() === b.fields.join());
+
 const primitive =
   ts.TypeFlags.StringLike |
   ts.TypeFlags.NumberLike |

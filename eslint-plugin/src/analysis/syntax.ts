@@ -171,3 +171,12 @@ export const isPrivate = (member: ts.ClassElement): boolean =>
 /** Whether a node, or something within it, is as asked. */
 export const someWithin = (node: ts.Node, test: (inner: ts.Node) => boolean): boolean =>
   test(node) || (ts.forEachChild(node, (child) => someWithin(child, test) || undefined) ?? false);
+
+/** The name of a variable, of a parameter or of what a pattern takes; of nothing else. */
+export const variableName = (declaration: ts.Declaration): ts.Identifier | undefined =>
+  (ts.isVariableDeclaration(declaration) ||
+    ts.isParameter(declaration) ||
+    ts.isBindingElement(declaration)) &&
+  ts.isIdentifier(declaration.name)
+    ? declaration.name
+    : undefined;

@@ -8,9 +8,10 @@ import type { Owner } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { puts, putValues } from "./containers.ts";
 import { fateOf, returnsOf, type Fate } from "./fate.ts";
+import { Fixpoint } from "./fixpoint.ts";
 import { isLibraryCall } from "./library-names.ts";
 import { takenFor } from "./mixed.ts";
-import type { Owned } from "./ownership.ts";
+import { isSameOwned, type Owned } from "./ownership.ts";
 import { boundNames } from "./references.ts";
 import {
   assignedTo,
@@ -38,8 +39,17 @@ import { ownedByAccess, ownedByPattern } from "./untyped-records.ts";
 /** What is needed to know of the program. */
 export type UntypedContext = FieldContext;
 
+/** What expressions of no known type own; a variable made of nothing but itself owns nothing. */
+export const guesses = (context: () => UntypedContext): Fixpoint<ts.Node, Owned | null> =>
+  new Fixpoint({
+    bottom: () => null,
+    compute: (node) => ownedByName(context(), node),
+    same: isSameOwned,
+    unknown: () => null,
+  });
+
 /** What an expression of no known type owns by the names it is made and used with. */
-export function ownedByName(context: UntypedContext, node: ts.Node): Owned | null {
+function ownedByName(context: UntypedContext, node: ts.Node): Owned | null {
   if (ts.isIdentifier(node)) return ownedVariable(context, node);
   if (!ts.isExpression(node)) return null;
   const value = unwrap(node);
