@@ -27,6 +27,7 @@ import { keystrokes } from "./keystroke.ts";
 import { lintFiles, type Report } from "./linting.ts";
 import { mutationScore } from "./mutation.ts";
 import { objectPrecision } from "./objects.ts";
+import { plantedRecall } from "./planted.ts";
 import { samplePrecision } from "./samples.ts";
 import { ruleTime, timed, timeOf } from "./time.ts";
 
@@ -38,13 +39,16 @@ const percent = (part: number, whole: number): string =>
  * repositories) and `--sealed` run one half of the blind corpus and nothing else, `--samples` the
  * code bases the plugin was not developed with, `--objects` (or `--objects=name`) public programs
  * with GPU objects or disposables, `--time` what the rules cost beside others, `--keystroke` how
- * long an editor waits, `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion.
+ * long an editor waits, `--planted` (or `=1`, `=gan,…`) leaks planted in programs that use Tenure,
+ * `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion.
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
   const open = flags.find((f) => /^--open(=|$)/.test(f));
   if (open !== undefined) return openRecall(open.split(/[=,]/).slice(1));
   const deletions = flags.find((f) => /^--deletions(=|$)/.test(f));
   if (deletions !== undefined) return deletionRecall(deletions.split(/[=,]/).slice(1));
+  const planted = flags.find((f) => /^--planted(=|$)/.test(f));
+  if (planted !== undefined) return plantedRecall(planted.split(/[=,]/).slice(1));
   if (flags.includes("--sealed")) return sealedRecall();
   if (flags.includes("--time")) return ruleTime();
   if (flags.includes("--keystroke")) return keystrokes();
