@@ -3,6 +3,7 @@
  * one after the other. `Sequential` does that and disposes every intermediate.
  */
 import ts from "typescript";
+import type { Session } from "../analysis/session.ts";
 import { unwrap } from "../analysis/syntax.ts";
 import { rule } from "../create-rule.ts";
 
@@ -43,7 +44,7 @@ export const preferSequential = rule<Id, { minimumLayers: number }>({
         file.session.oracle.ownedAt(parameter.name)?.shape !== "one"
       )
         return;
-      const count = chain(node.body, parameter.name.text);
+      const count = chain(file.session, node.body, parameter.name.text);
       if (count >= options.minimumLayers)
         report({
           mark: { start: node.name.getStart(), end: node.name.getEnd() },
@@ -56,13 +57,14 @@ export const preferSequential = rule<Id, { minimumLayers: number }>({
 });
 
 /** How many layers a body chains, or 0 when it does anything else. */
-function chain(body: ts.Block, input: string): number {
+function chain(session: Session, body: ts.ConciseBody, input: string): number {
+  if (!ts.isBlock(body)) return result(session, body, input);
   let current = input,
     layers = 0;
   for (const statement of body.statements) {
     if (ts.isReturnStatement(statement))
       return statement.expression && statement === body.statements[body.statements.length - 1]
-        ? add(layers, nested(statement.expression, current))
+        ? add(layers, result(session, statement.expression, current))
         : 0;
     if (!ts.isVariableStatement(statement) || statement.declarationList.declarations.length !== 1)
       return 0;
@@ -75,6 +77,17 @@ function chain(body: ts.Block, input: string): number {
   }
   return 0;
 }
+
+/** What is returned: layers around layers, in a scope or without: `scoped(() => …)`. */
+function result(session: Session, expression: ts.Expression, input: string): number {
+  const bare = unwrap(expression);
+  const [inner] = ts.isCallExpression(bare) ? bare.arguments : [];
+  if (!ts.isCallExpression(bare) || !inner || !ts.isArrowFunction(inner))
+    return nested(bare, input);
+  const isScope = bare.arguments.length === 1 && session.callback(bare, inner) === "scoped";
+  return isScope && !inner.modifiers ? chain(session, inner.body, input) : 0;
+}
+
 const add = (a: number, b: number): number => (b === 0 ? 0 : a + b);
 
 /** `this.b.forward(this.a.forward(x))` is two layers on `x`. */
