@@ -3,43 +3,30 @@
  * and residual networks of any depth. Traced, never run.
  */
 import { type Tensor, newDisposeScope, scoped, tensor, zeros } from "tenure";
-import { BatchNorm2d, Conv2d, Linear, MaxPool2d, Module, functional } from "tenure/nn";
+import { BatchNorm2d, Conv2d, Linear, MaxPool2d, Module, Sequential, functional } from "tenure/nn";
 import { SGD } from "tenure/optim";
 import { type Program, trace } from "tenure/scheduler";
 
 /** Convolution and batch norm. */
-class ConvNorm extends Module {
-  readonly conv: Conv2d;
-  readonly norm: BatchNorm2d;
-  constructor(inChannels: number, outChannels: number, kernel: number, stride = 1) {
-    super();
-    this.conv = new Conv2d(inChannels, outChannels, kernel, {
-      stride,
-      padding: (kernel - 1) / 2,
-      bias: false,
-    });
-    this.norm = new BatchNorm2d(outChannels);
-  }
-  forward(x: Tensor): Tensor {
-    return scoped(() => this.norm.call(this.conv.call(x)));
-  }
-}
+const convNorm = (from: number, to: number, kernel: number, stride = 1): Sequential =>
+  new Sequential(
+    new Conv2d(from, to, kernel, { stride, padding: (kernel - 1) / 2, bias: false }),
+    new BatchNorm2d(to),
+  );
 
 /** 1×1, 3×3, 1×1 with a shortcut (He et al. 2015), the stride in the 3×3 as torchvision has it. */
 class Bottleneck extends Module {
-  readonly first: ConvNorm;
-  readonly second: ConvNorm;
-  readonly third: ConvNorm;
-  readonly shortcut: ConvNorm | null;
+  readonly first: Sequential;
+  readonly second: Sequential;
+  readonly third: Sequential;
+  readonly shortcut: Sequential | null;
   constructor(inChannels: number, width: number, stride: number) {
     super();
-    this.first = new ConvNorm(inChannels, width, 1);
-    this.second = new ConvNorm(width, width, 3, stride);
-    this.third = new ConvNorm(width, 4 * width, 1);
+    this.first = convNorm(inChannels, width, 1);
+    this.second = convNorm(width, width, 3, stride);
+    this.third = convNorm(width, 4 * width, 1);
     this.shortcut =
-      stride !== 1 || inChannels !== 4 * width
-        ? new ConvNorm(inChannels, 4 * width, 1, stride)
-        : null;
+      stride !== 1 || inChannels !== 4 * width ? convNorm(inChannels, 4 * width, 1, stride) : null;
   }
   forward(x: Tensor): Tensor {
     return scoped(() => {
@@ -50,7 +37,7 @@ class Bottleneck extends Module {
 }
 
 class ResNet extends Module {
-  readonly stem: ConvNorm;
+  readonly stem: Sequential;
   readonly pool = new MaxPool2d(3, { stride: 2, padding: 1 });
   readonly blocks: readonly Bottleneck[];
   readonly head: Linear;
@@ -62,7 +49,7 @@ class ResNet extends Module {
     super();
     const { imageNet, width, classes } = options;
     this.#pooled = imageNet;
-    this.stem = imageNet ? new ConvNorm(3, 64, 7, 2) : new ConvNorm(3, width, 3);
+    this.stem = imageNet ? convNorm(3, 64, 7, 2) : convNorm(3, width, 3);
     const blocks: Bottleneck[] = [];
     let channels = imageNet ? 64 : width;
     counts.forEach((count, stage) => {
