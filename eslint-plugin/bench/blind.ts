@@ -1,6 +1,6 @@
 /**
  * Judges the fixes of the blind corpus: a fix is found when the plugin reports on the leaking value
- * in the file before it and no more after it. The open half is shown fix by fix; the sealed half
+ * in the file before it and no more after it. The open set is shown fix by fix; the sealed set
  * only in totals, at most three times, each run recorded in `sealed.txt`. Used by `main.ts`.
  */
 import { execFileSync } from "node:child_process";
@@ -20,7 +20,7 @@ import {
   writeBuild,
   writeProject,
 } from "./corpus.ts";
-import { readFixes, split, type Fix } from "./fixes.ts";
+import { readFixes, sealedFixes, type Fix } from "./fixes.ts";
 import { lintFiles, type Report } from "./linting.ts";
 import { programMaker } from "./programs.ts";
 
@@ -36,11 +36,13 @@ const percent = (part: number, whole: number): string =>
   whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
 const log = new URL("./sealed.txt", import.meta.url);
 const maxRuns = 3;
+/** Opens the runs of the present sealed set in the log; those above it are of sets now open. */
+const present = "# The second sealed set";
 /** Of a repository with more files than this only the folder of the fix is written. */
 const mostFiles = 5000;
 
 /**
- * Recall on the open half, by construct and fix by fix, as Markdown.
+ * Recall on the open set, by construct and fix by fix, as Markdown.
  *
  * @param only the repositories to try; all of them when empty
  */
@@ -48,7 +50,7 @@ export function openRecall(only: readonly string[] = []): string {
   const rows: string[] = [];
   const program = programMaker();
   const kinds = new Map<string, { found: number; all: number; missed: string[] }>();
-  for (const fix of split(readFixes()).open) {
+  for (const fix of readFixes()) {
     if (only.length > 0 && !only.includes(fix.repo)) continue;
     const found = judge(fix, program);
     const name = `${fix.repo} ${fix.commit} ${fix.path}`;
@@ -69,7 +71,7 @@ export function openRecall(only: readonly string[] = []): string {
   const found = sum((k) => k.found),
     tried = sum((k) => k.all);
   return (
-    `## Recall on the open half\n\n${String(found)} of ${String(tried)} fixes found ` +
+    `## Recall on the open set\n\n${String(found)} of ${String(tried)} fixes found ` +
     `(${percent(found, tried)}).\n\n| construct | found | all | missed |\n| --- | --: | --: | ` +
     "--- |\n" +
     [...kinds]
@@ -84,18 +86,19 @@ export function openRecall(only: readonly string[] = []): string {
 }
 
 /**
- * Recall on the sealed half, in totals only; counts against the runs that are left. What cannot be
+ * Recall on the sealed set, in totals only; counts against the runs that are left. What cannot be
  * tried counts as missed.
  */
 export function sealedRecall(): string {
-  const runs = readFileSync(log, "utf8")
-    .split("\n")
+  const rows = readFileSync(log, "utf8").split("\n");
+  const runs = rows
+    .slice(rows.findIndex((row) => row.startsWith(present)) + 1)
     .filter((row) => row !== "" && !row.startsWith("#")).length;
   if (runs >= maxRuns)
     throw new Error(
       `lint: expected fewer than ${String(maxRuns)} sealed runs, got ${String(runs)}`,
     );
-  const { sealed } = split(readFixes());
+  const sealed = sealedFixes();
   const missing = [...new Set(sealed.map((f) => f.repo))].filter((r) => "missing" in repository(r));
   if (missing.length > 0)
     throw new Error(`lint: expected every sealed repository, got none of ${missing.join(", ")}`);
@@ -118,7 +121,7 @@ export function sealedRecall(): string {
       `${percent(found, sealed.length)}: ${parts.join(", ")}\n`,
   );
   return (
-    `## Recall on the sealed half\n\nRun ${String(runs + 1)} of ${String(maxRuns)}, ${date}, at ` +
+    `## Recall on the sealed set\n\nRun ${String(runs + 1)} of ${String(maxRuns)}, ${date}, at ` +
     `${commit.trim()}: ${String(found)} of ${String(sealed.length)} fixes found ` +
     `(${percent(found, sealed.length)}).\n\n| repository | found | all |\n| --- | --: | --: |\n` +
     [...byRepo].map(([r, n]) => `| ${r} | ${String(n.found)} | ${String(n.all)} |`).join("\n")

@@ -1,12 +1,9 @@
 /**
- * The blind corpus of the lint bench: leak fixes of public repositories (`fixes.txt`), split by
- * repository into an open half to develop with and a sealed half of which only totals are told.
- * Holds no foreign code: repository, commit, path, lines, licence and what leaked. Used by
- * `blind.ts`.
+ * The blind corpus of the lint bench: leak fixes of public repositories, an open set to develop
+ * with (`fixes.txt`) and a sealed one of which only totals are told (`sealed-fixes.txt`). Holds no
+ * foreign code: repository, commit, path, lines, licence and what leaked. Used by `blind.ts`.
  */
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { cases, heads } from "./cases.ts";
 
 /** One file of a commit that fixes a leak, judged by reading its diff. */
 export interface Fix {
@@ -23,9 +20,9 @@ export interface Fix {
   what: string;
 }
 
-/** The fixes of `fixes.txt`: `repository@commit:path:lines:licence:kind:what leaked`. */
-export function readFixes(): Fix[] {
-  return readFileSync(new URL("./fixes.txt", import.meta.url), "utf8")
+/** The rows of a file of fixes: `repository@commit:path:lines:licence:kind:what leaked`. */
+function parse(text: string): Fix[] {
+  return text
     .split("\n")
     .filter((row) => row !== "" && !row.startsWith("#"))
     .map((row) => {
@@ -45,25 +42,10 @@ function lineSet(text: string): Set<number> {
   return lines;
 }
 
-/**
- * Repositories whose fixes or heads the plugin was developed with, and those that were merged into
- * tensorflow/tfjs with their history: never sealed.
- */
-const known = new Set([
-  ...[...cases, ...heads].map((c) => c.repo),
-  ...["core", "layers", "converter", "data", "node"].map((part) => `tensorflow/tfjs-${part}`),
-]);
-const seed = "tenure";
+const read = (file: string): Fix[] => parse(readFileSync(new URL(file, import.meta.url), "utf8"));
 
-/**
- * Splits by repository. Those the plugin was developed with are open, two fifths of the fixes; of
- * the others three in four are sealed, so that the halves are about equal. The draw is by a fixed
- * seed and the name alone: fixes and repositories added later move none.
- */
-export function split(fixes: readonly Fix[]): { open: Fix[]; sealed: Fix[] } {
-  const isSealed = ({ repo }: Fix): boolean => !known.has(repo) && drawn(repo);
-  return { open: fixes.filter((f) => !isSealed(f)), sealed: fixes.filter(isSealed) };
-}
+/** The open set, to develop with: `fixes.txt`. */
+export const readFixes = (): Fix[] => read("./fixes.txt");
 
-const drawn = (repo: string): boolean =>
-  (createHash("sha256").update(`${seed} ${repo}`).digest()[0] ?? 0) % 4 !== 0;
+/** The sealed set, of repositories that no other file of the bench names: `sealed-fixes.txt`. */
+export const sealedFixes = (): Fix[] => read("./sealed-fixes.txt");

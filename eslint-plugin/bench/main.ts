@@ -36,7 +36,7 @@ const percent = (part: number, whole: number): string =>
 
 /**
  * Runs the bench and gives its tables as Markdown. `--open` (or `--open=owner/name,…` for some
- * repositories) and `--sealed` run one half of the blind corpus and nothing else, `--samples` the
+ * repositories) and `--sealed` run one set of the blind corpus and nothing else, `--samples` the
  * code bases the plugin was not developed with, `--objects` (or `--objects=name`) public programs
  * with GPU objects or disposables, `--time` what the rules cost beside others, `--keystroke` how
  * long an editor waits, `--planted` (or `=1`, `=gan,…`) leaks planted in programs that use Tenure,
