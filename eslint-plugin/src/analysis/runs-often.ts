@@ -101,10 +101,15 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     if (within(site, fn) || isHandedToRepeat(site) || isEventHandler(functionValue(site)))
       return true;
     if (isInLoop(site, caller) || (caller && isEventHandler(caller))) return true;
+    if (caller && ts.isConstructorDeclaration(caller) && isOfThis(site)) return false;
     if (caller && handedTo(caller)) return isHandler(session, caller);
     return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
   });
 }
+
+/** `this.setUp()`: in a constructor that is an object of its own each time. */
+const isOfThis = (site: ts.Node): boolean =>
+  ts.isCallExpression(site) && rootOf(site.expression).kind === ts.SyntaxKind.ThisKeyword;
 
 /**
  * `tf.split()`, and with an `x` of no type `x.split()` within `split()`, or `x.split(a, b)` where
@@ -120,17 +125,25 @@ function isSurely(session: Session, call: CallLike, fn: FunctionWithBody): boole
 
 /**
  * The loop or function that declares what a method is called on: `for (const part of parts)
- * part.upload()` runs `upload` once for each part.
+ * part.upload()` runs `upload` once for each part, and so does `parts[i].upload()` for each `i`.
  */
 function homeOfReceiver(session: Session, site: ts.Node): ts.Node | undefined {
   if (!ts.isCallExpression(site)) return undefined;
-  const root = unwrap(rootOf(site.expression));
+  const root = unwrap(placeOf(site.expression) ?? rootOf(site.expression));
   const declaration = ts.isIdentifier(root) && session.oracle.declarationAt(root);
   if (!declaration) return undefined;
   return ts.findAncestor(
     declaration.parent,
     (n) => ts.isIterationStatement(n, false) || ts.isFunctionLike(n),
   );
+}
+
+/** The `i` of `parts[i].upload`. */
+function placeOf(callee: ts.Expression): ts.Expression | undefined {
+  const on = ts.isPropertyAccessExpression(callee) ? unwrap(callee.expression) : callee;
+  return ts.isElementAccessExpression(on) && ts.isIdentifier(on.argumentExpression)
+    ? on.argumentExpression
+    : undefined;
 }
 
 /** `setInterval(tick, 100)`, `button.addEventListener("click", this.click)`. */
