@@ -8,7 +8,7 @@ import { builtinArgument } from "./containers.ts";
 import { disposesArguments } from "./disposes.ts";
 import { isEndedAfter } from "./ended-after.ts";
 import { argumentOf } from "./fate.ts";
-import { holdsOn, isLent } from "./holding.ts";
+import { holdsListed, holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { ParameterEffect, Session } from "./session.ts";
@@ -76,7 +76,11 @@ class Described implements Argument {
     );
   }
   get held(): boolean {
-    return holdsOn(this.#session, this.#call, this.#owned.owner);
+    const { owner } = this.#owned;
+    return (
+      holdsOn(this.#session, this.#call, owner) ||
+      holdsListed(this.#session, this.#call, this.#node, owner)
+    );
   }
   get lent(): boolean {
     return isLent(this.#callee, this.#owned.owner);

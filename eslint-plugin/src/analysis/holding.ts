@@ -33,6 +33,29 @@ export function mayHold(session: Session, body: ts.Node, owner: Owner): boolean 
   );
 }
 
+/**
+ * Whether a call hands a value in a list to a helper that makes something which goes on using such
+ * values, and gives it back: `describe([[{ buffer }]], device).bindGroups`.
+ */
+export function holdsListed(
+  session: Session,
+  call: CallLike,
+  value: ts.Node,
+  owner: Owner,
+): boolean {
+  if (owner.holders.length === 0) return false;
+  const list = ts.findAncestor(value, (n) => n === call || ts.isArrayLiteralExpression(n));
+  const { body } = session.oracle.callee(call);
+  return (
+    list !== call &&
+    body !== undefined &&
+    (ts.getCombinedModifierFlags(body) & ts.ModifierFlags.Async) === 0 &&
+    session.oracle.gives(call, "object") &&
+    mayHold(session, body, owner) &&
+    outlives(session, call, owner, 1)
+  );
+}
+
 /** Whether the value of an expression may be used when the function it stands in has returned. */
 function outlives(session: Session, node: ts.Expression, owner: Owner, hops: number): boolean {
   const fate = fateOf(node);
