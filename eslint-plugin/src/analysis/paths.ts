@@ -7,7 +7,7 @@ import type { TSESTree } from "@typescript-eslint/utils";
 import ts from "typescript";
 import { Cells } from "./cells.ts";
 import { captured } from "./closure-events.ts";
-import { Frame, type FunctionPaths, type Segment } from "./events.ts";
+import { Frame, type Event, type FunctionPaths, type Segment } from "./events.ts";
 import { identifierEvents, placeEvents } from "./mention-events.ts";
 import type { Session } from "./session.ts";
 import { assignmentEvents, callEvents, declaratorEvents, defaultEvents } from "./value-events.ts";
@@ -54,6 +54,8 @@ interface Reading {
   frame: Frame;
   path: RawPath;
   raw: Map<string, RawSegment>;
+  /** Where `break` and `continue` leave for a `finally` that ESLint's paths pass by. */
+  leaving: { segment: Segment; finals: readonly ts.Block[] }[];
 }
 
 class PathReader {
@@ -100,7 +102,7 @@ class PathReader {
     this.#reading = undefined;
     if (!root) return; // what a parser of embedded scripts put in
     const cells = new Cells(this.#session.oracle, root);
-    this.#reading = { path, frame: new Frame(root, cells), raw: new Map() };
+    this.#reading = { path, frame: new Frame(root, cells), raw: new Map(), leaving: [] };
   }
 
   #enter(raw: RawSegment): void {
@@ -134,6 +136,8 @@ class PathReader {
       segment.previous = ours(raw.prevSegments);
       segment.forks = raw.nextSegments.length > 1;
     }
+    for (const { segment, finals } of reading.leaving)
+      for (const block of finals) segment.events.push(...eventsWithin(frame, block));
     frame.settle();
     const initial = frame.segments.get(path.initialSegment.id);
     if (initial && frame.cells.all.length > 0) {
@@ -156,6 +160,8 @@ class PathReader {
     if (!reading) return;
     const { frame } = reading;
     if (entering) {
+      if (node.type === "ContinueStatement" || node.type === "BreakStatement")
+        this.#jump(reading, node);
       if (frame.fresh.length === 0) return;
       const at = this.#map.get(node);
       for (const segment of frame.fresh) segment.first ??= at;
@@ -168,6 +174,13 @@ class PathReader {
     if (!at) return;
     for (const segment of frame.current) segment.last = at;
     this.#exit(reading, node, at);
+  }
+
+  #jump({ frame, leaving }: Reading, node: TSESTree.Node): void {
+    const at = this.#map.get(node);
+    const finals = at && ts.isBreakOrContinueStatement(at) ? finalsCrossed(at) : [];
+    if (finals.length === 0) return;
+    for (const segment of frame.current) leaving.push({ segment, finals });
   }
 
   #exit({ frame, raw }: Reading, node: TSESTree.Node, at: ts.Node): void {
@@ -210,6 +223,37 @@ class PathReader {
     }
     frame.leave(at);
   }
+}
+
+/** The `finally` blocks that run on the way from a jump to where it goes, innermost first. */
+function finalsCrossed(jump: ts.BreakOrContinueStatement): ts.Block[] {
+  const found: ts.Block[] = [];
+  for (let at: ts.Node = jump; !ts.isSourceFile(at); at = at.parent) {
+    const up = at.parent;
+    if (ts.isTryStatement(up) && up.finallyBlock && up.finallyBlock !== at)
+      found.push(up.finallyBlock);
+    if (ts.isFunctionLike(up) || goesTo(jump, up)) break;
+  }
+  return found;
+}
+
+/** Whether a jump goes to the end or the head of a statement. */
+function goesTo(jump: ts.BreakOrContinueStatement, to: ts.Node): boolean {
+  if (jump.label) return ts.isLabeledStatement(to) && to.label.text === jump.label.text;
+  return (
+    ts.isIterationStatement(to, false) || (ts.isBreakStatement(jump) && ts.isSwitchStatement(to))
+  );
+}
+
+/** What happens in a block, on any path through it, in the order it was read. */
+function eventsWithin(frame: Frame, block: ts.Block): Event[] {
+  const found = new Set<Event>();
+  for (const { events } of frame.segments.values())
+    for (const event of events) {
+      const node = event.kind === "own" ? event.site.node : event.node;
+      if (node.pos >= block.pos && node.end <= block.end) found.add(event);
+    }
+  return [...found];
 }
 
 /** What matters before anything is followed: a place, or a name that places may be made of. */
