@@ -11,6 +11,7 @@ import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "./holding.ts";
 import { joinAll } from "./join.ts";
 import { keptBy, scopeCallback } from "./keeps.ts";
+import { endedByOthers } from "./made-with.ts";
 import { nameGates } from "./names.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { Freshness, Session } from "./session.ts";
@@ -125,8 +126,10 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   if (!owned) return "unknown";
   const callee = oracle.callee(call);
   if (call.expression.kind === ts.SyntaxKind.SuperKeyword) return "unknown";
-  if (ts.isNewExpression(call))
-    return owned.shape === "one" ? "fresh" : builtinFreshness(session, call, callee);
+  if (ts.isNewExpression(call)) {
+    if (owned.shape !== "one") return builtinFreshness(session, call, callee);
+    return endedByOthers(session, call, owned.owner) ? "unknown" : "fresh";
+  }
   const { owner } = owned;
   if (callee.tags.fresh) return "fresh";
   if (callee.tags.borrowed) return "borrowed";
