@@ -8,6 +8,12 @@ import { declaredMember } from "./declared-member.ts";
 import type { Questions } from "./questions.ts";
 import { isScript } from "./syntax.ts";
 
+const kinds = {
+  object: ts.TypeFlags.Object,
+  number: ts.TypeFlags.NumberLike,
+  anything: ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.TypeParameter,
+} as const;
+
 /** What the analysis may ask TypeScript about types and symbols. */
 export class Checker implements Questions {
   /** The program the answers are about. */
@@ -96,10 +102,11 @@ export class Checker implements Questions {
     }
     return names;
   }
-  /** Whether an expression gives an object and no primitive, or a number. */
-  gives(node: ts.Node, kind: "object" | "number"): boolean {
-    const flags = kind === "object" ? ts.TypeFlags.Object : ts.TypeFlags.NumberLike;
-    return (this.presentTypeAt(node).flags & flags) !== 0;
+  /** Whether an expression gives an object and no primitive, a number, or who knows what. */
+  gives(node: ts.Node, kind: "object" | "number" | "anything"): boolean {
+    const type = this.presentTypeAt(node);
+    const all = type.isUnion() && kind === "object" ? type.types : [type];
+    return all.every((t) => (t.flags & kinds[kind]) !== 0);
   }
   /** The name of what an expression gives, null and undefined left out. */
   typeName(node: ts.Node): string {

@@ -3,7 +3,12 @@
  * gives the effect together with where the value went. Reached through `session.transfer`.
  */
 import ts from "typescript";
-import { containerMethod, isPromiseMember, type ContainerMethod } from "./containers.ts";
+import {
+  builtinArgument,
+  containerMethod,
+  isPromiseMember,
+  type ContainerMethod,
+} from "./containers.ts";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { holdsOn } from "./holding.ts";
@@ -13,6 +18,7 @@ import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
 import { isTarget, isUsing, unwrap, type CallLike } from "./syntax.ts";
+import { namesDescriptor } from "./made-with.ts";
 import { onlyLooksAt, transfer, type Effect, type Mention } from "./transfer.ts";
 import { storesAlias } from "./keeps.ts";
 
@@ -82,6 +88,9 @@ class Described implements Mention {
     const { member } = this.fate;
     return owner.shares.includes(member) || adoptsOthers(this.#session, this.fate, owner);
   }
+  get parted(): boolean {
+    return this.shape === "one" && handsOnPart(this.#session, this.fate, this.#owned.owner);
+  }
   get promise(): boolean {
     return isPromiseMember(this.fate.member);
   }
@@ -127,6 +136,30 @@ function adoptsOthers(session: Session, { member, node }: Fate, owner: Owner): b
     const made = named ? unwrap(named) : bare;
     return !ts.isCallExpression(made) || session.oracle.ownedAt(made)?.owner === owner;
   });
+}
+
+/**
+ * `request(url, { stream: t.outer })`, `const port = channel.port2`: a part of a resource that is
+ * an object, or the number that stands for it, goes on to somebody.
+ */
+function handsOnPart(session: Session, { node, member }: Fate, owner: Owner): boolean {
+  if (owner.policy !== "generic" || owner.args !== "transfer") return false;
+  if (owner.safeAfterDispose.includes(member)) return false;
+  let part = node as ts.Expression;
+  let fate = fateOf(part);
+  while (fate.kind === "read") {
+    part = fate.node as ts.Expression;
+    fate = fateOf(part);
+  }
+  const goes = /^(argument|bound|assigned|returned|yielded|field)$/.test(fate.kind);
+  if (!goes) return false;
+  const { oracle } = session;
+  const name = ts.isPropertyAccessExpression(part) ? part.name.text : "";
+  const whole = oracle.gives(part, "object") || oracle.gives(part, "anything");
+  if (!whole && !namesDescriptor(name)) return false;
+  if (fate.kind !== "argument") return true;
+  const callee = oracle.callee(fate.node as CallLike);
+  return !callee.builtin || builtinArgument(callee.name) !== "borrows";
 }
 
 /** A fluent method of a resource that may give the resource itself. */

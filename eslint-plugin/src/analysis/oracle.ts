@@ -258,8 +258,8 @@ export class Oracle {
     return this.#checker.typeName(node);
   }
 
-  /** Whether an expression gives an object, or a number. */
-  gives(node: ts.Node, kind: "object" | "number"): boolean {
+  /** Whether an expression gives an object, a number, or who knows what. */
+  gives(node: ts.Node, kind: "object" | "number" | "anything"): boolean {
     return this.#checker.gives(node, kind);
   }
 

@@ -275,7 +275,7 @@ function noteTransfer(
       if (next) noteElement(session, fn, next, effect, hops);
       return;
     case "unknown":
-      if (fate.kind === "argument" || fate.kind === "unknown")
+      if (fate.kind === "argument" || fate.kind === "unknown" || isPartOf(session, id, fate))
         effect.stores ||= isOwned(session, id);
       return;
     default:
@@ -283,8 +283,10 @@ function noteTransfer(
   }
 }
 
-const isOwned = (session: Session, id: ts.Expression): boolean =>
-  session.oracle.ownedAt(id) !== null;
+/** `return result.value`: who gets a part of a resource may end the whole by it. */
+const isPartOf = ({ oracle }: Session, id: ts.Expression, { kind }: Fate): boolean =>
+  kind === "read" && oracle.ownedAt(id)?.owner.args === "transfer";
+const isOwned = ({ oracle }: Session, id: ts.Expression): boolean => oracle.ownedAt(id) !== null;
 
 function noteReturn(
   session: Session,

@@ -53,6 +53,8 @@ export interface Mention {
   readonly safe: boolean;
   /** The member's value goes on using the one it is asked of. */
   readonly shared: boolean;
+  /** For `read`: a part that is an object goes to somebody, who may use or end the whole by it. */
+  readonly parted: boolean;
   /** `then` and its like. */
   readonly promise: boolean;
   /** `x[Symbol.dispose]()`. */
@@ -126,6 +128,7 @@ export const mentions: readonly Row[] = [
   { kind: "receiver", effect: "unknown", example: "ts.pop()" },
 
   { kind: "read", when: (m) => m.shared, effect: "unknown", example: "model.layers" },
+  { kind: "read", when: (m) => m.parted, effect: "unknown", example: "a.pipeTo(t.writable)" },
   { kind: "read", when: (m) => m.shape !== "one" && m.inner, effect: "enters", example: "ts.a" },
   {
     kind: "read",
