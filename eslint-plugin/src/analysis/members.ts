@@ -5,10 +5,11 @@
 import ts from "typescript";
 import { putValues, puts } from "./containers.ts";
 import type { Facts } from "./facts.ts";
+import { enclosingFunction, returnsOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import type { Effect } from "./transfer.ts";
-import { isEmptyContainer, isNullish, memberName, unwrap } from "./syntax.ts";
+import { hasBody, isEmptyContainer, isNullish, memberName, unwrap } from "./syntax.ts";
 
 /** A field of a class that holds something the class made. */
 export interface Member {
@@ -35,7 +36,8 @@ export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): M
     const state = session.freshness(value);
     const at = unwrap(value);
     if (isNullish(at) || isEmptyContainer(at)) return;
-    if (state === "fresh") {
+    if (state === "fresh" && held && isGiven(session, value, owned)) shared.add(name);
+    else if (state === "fresh") {
       const inConstructor = ts.isConstructorDeclaration(place);
       const atOnce = inConstructor || place === node;
       const known = found.get(name);
@@ -68,6 +70,18 @@ export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): M
   }
   for (const name of shared) found.delete(name);
   return [...found.values()];
+}
+
+/** `all.set(id, job); return job;`: the list knows it, and the caller is to end it. */
+function isGiven({ oracle }: Session, value: ts.Expression, { owner }: Owned): boolean {
+  const named = unwrap(value);
+  const home = enclosingFunction(value);
+  if (owner.args !== "transfer" || !ts.isIdentifier(named) || !home || !hasBody(home)) return false;
+  const declaration = oracle.declarationAt(named);
+  return oracle.facts.of(home, returnsOf).some((given) => {
+    const bare = unwrap(given);
+    return ts.isIdentifier(bare) && oracle.declarationAt(bare) === declaration;
+  });
 }
 
 /** `=` and `??=`, `||=`: what stands at the right may become the field's value. */
@@ -136,15 +150,18 @@ export const managed = (
   managers: readonly string[],
 ): boolean => session.oracle.ancestors(node).some((name) => managers.includes(name));
 
-/** Some members and every method of the class they call, directly or not. */
-export function reach<T extends ts.ClassElement>(
+/**
+ * Some members and every method of the class they call, directly or not, with functions that are
+ * put into a field they speak of: `this.#end = () => { … }`.
+ */
+export function reach(
   facts: Facts,
   node: ts.ClassLikeDeclaration,
-  start: readonly T[],
-): Set<ts.ClassElement> {
-  const reached = new Set<ts.ClassElement>();
-  const methods = facts.of(node, methodsOf);
-  const visit = (member: ts.ClassElement): void => {
+  start: readonly ts.ClassElement[],
+): Set<ts.Node> {
+  const reached = new Set<ts.Node>();
+  const methods = [...facts.of(node, methodsOf), ...facts.of(node, functionsInFields)];
+  const visit = (member: ts.Node): void => {
     if (reached.has(member)) return;
     reached.add(member);
     for (const { name, method } of methods)
@@ -155,12 +172,32 @@ export function reach<T extends ts.ClassElement>(
 }
 
 /** The methods of a class that have a body, by name. */
-const methodsOf = (
-  node: ts.ClassLikeDeclaration,
-): readonly { name: string; method: ts.MethodDeclaration }[] =>
+const methodsOf = (node: ts.ClassLikeDeclaration): readonly Named[] =>
   node.members.flatMap((m) =>
     ts.isMethodDeclaration(m) && m.body ? [{ name: memberName(m.name), method: m }] : [],
   );
+interface Named {
+  name: string;
+  method: ts.Node;
+}
+
+/** The functions that a class puts into its fields, by the name of the field. */
+function functionsInFields(node: ts.ClassLikeDeclaration): readonly Named[] {
+  const found: Named[] = [];
+  const note = (name: string, value: ts.Expression): void => {
+    const method = unwrap(value);
+    if (ts.isArrowFunction(method) || ts.isFunctionExpression(method)) found.push({ name, method });
+  };
+  const visit = (inner: ts.Node): void => {
+    if (ts.isPropertyDeclaration(inner) && inner.initializer)
+      note(memberName(inner.name), inner.initializer);
+    const field = ts.isBinaryExpression(inner) && fieldOfThis(inner.left);
+    if (field && assigns(inner)) note(field.name.text, inner.right);
+    ts.forEachChild(inner, visit);
+  };
+  node.members.forEach(visit);
+  return found;
+}
 
 /**
  * Whether a member's body reads a field, by name, by destructuring, or by walking all of them.

@@ -17,10 +17,7 @@ export interface LeftOut {
  * What of a record in a field some methods leave out that end the rest by name. Nothing where they
  * end none, or do anything else with the record, such as walking it.
  */
-export function leftOutOf(
-  { name, at, owned }: Member,
-  methods: Iterable<ts.ClassElement>,
-): LeftOut[] {
+export function leftOutOf({ name, at, owned }: Member, methods: Iterable<ts.Node>): LeftOut[] {
   const literal = unwrap(at);
   if (owned.shape !== "record" || !ts.isObjectLiteralExpression(literal)) return [];
   const named = new Set<string>();
