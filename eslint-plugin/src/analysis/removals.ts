@@ -4,6 +4,7 @@
  * by the rule for dropped elements.
  */
 import ts from "typescript";
+import { handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isOwnList } from "./fresh-variables.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
@@ -39,6 +40,7 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
   if (!local && !holds(session, found.container)) return null;
   const lent = found.owned.owner.policy === "generic" && !local;
   if (lent && !isFilled(session, found.container)) return null;
+  if (isAtHand(session, found)) return null;
   return mentionedElsewhere(session, found, local) ? null : { ...found, local };
 }
 
@@ -134,6 +136,22 @@ function isFilledRecord(session: Session, container: ts.PropertyAccessExpression
       (ts.isIdentifier(expression) && holds(session, expression))) &&
     putInto(session, container).some((value) => session.freshness(value) === "fresh")
   );
+}
+
+/**
+ * `all.delete(job.id)`, where `job` is of what `all` holds: who takes it out has it in hand, and it
+ * may be its own end that does so, as in `new Job((id) => all.delete(id))`.
+ */
+function isAtHand({ oracle }: Session, { kind, node, owned }: Found): boolean {
+  if (kind !== "deleted" || owned.owner.policy !== "generic" || !ts.isCallExpression(node))
+    return false;
+  const fn = enclosingFunction(node);
+  const made = fn && handedTo(fn);
+  if (made && ts.isNewExpression(made) && oracle.ownedAt(made)?.owner === owned.owner) return true;
+  const key = node.arguments[0];
+  if (!key || !ts.isPropertyAccessExpression(key)) return false;
+  const at = oracle.ownedAt(key.expression);
+  return at?.shape === "one" && at.owner === owned.owner;
 }
 
 /** Whether a field holds what its class made; who gives something to a list may want it back. */
