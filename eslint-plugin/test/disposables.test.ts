@@ -39,4 +39,108 @@ disposables(
     "ok(openHandle()); }\nexport function g() { return pass(openHandle()); }",
   [],
 );
+
+const watch =
+  "class Watch implements Disposable { constructor(readonly o: { signal?: AbortSignal; ms: number " +
+  "}) {} arm() { console.log(this.o.ms); } [Symbol.dispose]() { console.log(1); } }\n";
+disposables(
+  "made with a signal that ends it",
+  watch +
+    "export function f(signal: AbortSignal) { const w = new Watch({ signal, ms: 1 }); w.arm(); }\n" +
+    "export function g() { const w = new Watch({ ms: 1 }); w.arm(); }",
+  ["require-disposal"],
+);
+disposables(
+  "a name for what the caller opened",
+  "class File { constructor(readonly fd: number) {} cut() { console.log(this.fd); } " +
+    "[Symbol.dispose]() { console.log(1); } }\nexport function f(fd: number) { const h = new " +
+    "File(fd); h.cut(); }\nexport function g(open: () => number) { const h = new File(open()); " +
+    "h.cut(); }",
+  ["require-disposal"],
+);
+
+const pipe =
+  "class Pipe implements Disposable { outer = { name: 'x' }; id = 1; [Symbol.dispose]() { " +
+  "console.log(1); } }\ndeclare function ask(url: string, o: { stream: object }): string;\n";
+disposables(
+  "a part that is handed on, and what is only read",
+  pipe +
+    "export function f() { const p = new Pipe(); return ask('u', { stream: p.outer }); }\n" +
+    "export function g() { const p = new Pipe(); const end = p.outer; return () => end; }\n" +
+    "export function h() { const p = new Pipe(); return p.id + p.outer.name.length; }\n" +
+    "export function i() { const p = new Pipe(); console.log(p.outer); }",
+  ["require-disposal", "require-disposal"],
+);
+
+const hub = (end: string): string =>
+  "class Job implements Disposable { id = 1; [Symbol.dispose]() { console.log(1); } }\n" +
+  "export class Hub implements Disposable { #jobs = new Map<number, Job>(); #end = () => {}; " +
+  `constructor() { this.#end = () => { ${end} }; } start() { const j = new Job(); ` +
+  "this.#jobs.set(j.id, j); } close() { this.#end(); } [Symbol.dispose]() { this.close(); } ";
+const each = "for (const j of this.#jobs.values()) j[Symbol.dispose]();";
+disposables("an end that calls a function in a field", `${hub(each)}}`, []);
+disposables("one whose function forgets", `${hub("console.log(1);")}}`, [
+  "require-member-disposal",
+]);
+disposables(
+  "an entry that is at hand, and one that is not",
+  `${hub(each)} onEnd(e: { job: Job }) { this.#jobs.delete(e.job.id); }\n` +
+    "drop(id: number) { this.#jobs.delete(id); } }",
+  ["no-dropped-element"],
+);
+
+disposables(
+  "a number that stands for it goes on, and one that says something else",
+  "class Text implements Disposable { value = { ptr: 1, size: 2 }; [Symbol.dispose]() { " +
+    "console.log(1); } }\nexport function f() { const t = new Text(); return t.value.ptr; }\n" +
+    "export function g() { const t = new Text(); return t.value.size; }",
+  ["require-disposal"],
+);
+disposables(
+  "a class whose end does nothing",
+  "class Life implements Disposable { constructor(readonly v: number) {} dispose() { " +
+    "console.log(1); } [Symbol.dispose]() { this.dispose(); } }\nclass Constant extends Life { " +
+    "override dispose() {} }\nexport function f() { const c = new Constant(1); return c.v; }\n" +
+    "export function g() { const c = new Life(1); return c.v; }",
+  ["require-disposal"],
+);
+
+const table = (body: string): string =>
+  "class Ctx implements Disposable { constructor(readonly end: (id: number) => void) {} " +
+  "[Symbol.dispose]() { this.end(1); } }\nexport class Runtime implements Disposable { #all = " +
+  `new Map<number, Ctx>(); ${body} [Symbol.dispose]() { console.log(1); } }`;
+disposables(
+  "a table that knows what the caller is to end",
+  table(
+    "make(id: number) { const c = new Ctx((i) => { this.#all.delete(i); }); " +
+      "this.#all.set(id, c); return c; }",
+  ),
+  [],
+);
+disposables(
+  "a table that is the only one to know",
+  table("make(id: number) { const c = new Ctx(() => {}); this.#all.set(id, c); }"),
+  ["require-member-disposal"],
+);
+disposables(
+  "an element that its own end takes out, and one that others do",
+  table(
+    "make(id: number) { const c = new Ctx((i) => { this.#all.delete(i); }); " +
+      "this.#all.set(id, c); } drop(id: number) { [1].forEach(() => this.#all.delete(id)); }",
+  ).replace("console.log(1)", "for (const c of this.#all.values()) c[Symbol.dispose]()"),
+  ["no-dropped-element"],
+);
+
+const result =
+  "class Ok<T> implements Disposable { constructor(readonly value: T, readonly error?: undefined) " +
+  "{} [Symbol.dispose]() { console.log(1); } }\nclass No implements Disposable { constructor(" +
+  "readonly error: Error, readonly value?: undefined) {} [Symbol.dispose]() { console.log(1); } }\n" +
+  "declare const call: () => Ok<Handle> | No;\nconst make = () => new Ok(openHandle());\n";
+disposables(
+  "a result of which a part is returned, also by a helper",
+  `${result}const unwrap = (r: Ok<Handle>) => r.value;\nexport const f = () => unwrap(make());\n` +
+    "export function g() { const r = make(); return r.value; }\n" +
+    "export function h() { const r = make(); return r.value.read(); }",
+  ["require-disposal"],
+);
 test.run();
