@@ -15,6 +15,7 @@ import { endedByOthers } from "./made-with.ts";
 import { nameGates } from "./names.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { Freshness, Session } from "./session.ts";
+import { isSoleElement } from "./unreached.ts";
 import { hasBody, isNullish, someWithin, unwrap, valuesOf, type CallLike } from "./syntax.ts";
 
 /** Who owns the value of an expression. */
@@ -37,7 +38,8 @@ export function freshness(session: Session, expression: ts.Expression): Freshnes
   if (ts.isIdentifier(node)) return isNullish(node) ? "unknown" : variableFreshness(session, node);
   if (ts.isPropertyAccessExpression(node))
     return readIsFresh(session, node) ? "fresh" : propertyFreshness(session, node);
-  if (ts.isElementAccessExpression(node)) return "borrowed";
+  if (ts.isElementAccessExpression(node))
+    return isSoleElement(node) ? freshness(session, node.expression) : "borrowed";
   if (ts.isArrayLiteralExpression(node)) return literalFreshness(session, node.elements);
   if (ts.isObjectLiteralExpression(node)) {
     const values = valuesOf(node);

@@ -7,7 +7,7 @@ import type { FreshValue } from "./consume.ts";
 import type { Fate } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
-import { memberName } from "./syntax.ts";
+import { calleeNameNode, memberName, unwrap } from "./syntax.ts";
 
 /** Several fresh values of which some get no name: one is picked, or a pattern names some. */
 export type Unreached =
@@ -51,10 +51,23 @@ function isElementOfSeveral(session: Session, node: ts.Expression, fate: Fate): 
   const index = indexTaken(fate);
   if (!index || isWritten(fate.node)) return false;
   if (ts.isNumericLiteral(index) && index.text !== "0") return true;
+  if (isSoleElement(fate.node)) return false;
   const call = ts.isCallExpression(node) ? node.expression : node;
   const name = ts.isPropertyAccessExpression(call) ? call.name : call;
   const splitting = ts.isIdentifier(name) && splits.test(name.text);
   return splitting || session.oracle.tupleLength(node) > 1;
+}
+
+/**
+ * `unstack(batch)[0]`: as many as the batch is long, which is one where the first is all that is
+ * wanted.
+ */
+export function isSoleElement(access: ts.Node): access is ts.ElementAccessExpression {
+  if (!ts.isElementAccessExpression(access)) return false;
+  const list = unwrap(access.expression);
+  const name = ts.isCallExpression(list) ? calleeNameNode(list)?.text : undefined;
+  const index = access.argumentExpression;
+  return /^(unstack|unbind)$/.test(name ?? "") && ts.isNumericLiteral(index) && index.text === "0";
 }
 
 /** The index of `xs[i]` and `xs.at(i)`; for `xs.pop()` the call stands for it. */
