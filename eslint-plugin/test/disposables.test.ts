@@ -41,12 +41,13 @@ disposables(
 );
 
 const watch =
-  "class Watch implements Disposable { constructor(readonly o: { signal?: AbortSignal; ms: number " +
-  "}) {} arm() { console.log(this.o.ms); } [Symbol.dispose]() { console.log(1); } }\n";
+  "class Watch implements Disposable { constructor(readonly o: { signal?: AbortSignal; ms: " +
+  "number }) {} arm() { console.log(this.o.ms); } [Symbol.dispose]() { console.log(1); } }\n";
 disposables(
   "made with a signal that ends it",
   watch +
-    "export function f(signal: AbortSignal) { const w = new Watch({ signal, ms: 1 }); w.arm(); }\n" +
+    "export function f(signal: AbortSignal) { const w = new Watch({ signal, ms: 1 }); " +
+    "w.arm(); }\n" +
     "export function g() { const w = new Watch({ ms: 1 }); w.arm(); }",
   ["require-disposal"],
 );
@@ -132,9 +133,11 @@ disposables(
 );
 
 const result =
-  "class Ok<T> implements Disposable { constructor(readonly value: T, readonly error?: undefined) " +
-  "{} [Symbol.dispose]() { console.log(1); } }\nclass No implements Disposable { constructor(" +
-  "readonly error: Error, readonly value?: undefined) {} [Symbol.dispose]() { console.log(1); } }\n" +
+  "class Ok<T> implements Disposable { constructor(readonly value: T, readonly error?: " +
+  "undefined) {} [Symbol.dispose]() { console.log(1); } }\n" +
+  "class No implements Disposable { constructor(" +
+  "readonly error: Error, readonly value?: undefined) {} [Symbol.dispose]() { " +
+  "console.log(1); } }\n" +
   "declare const call: () => Ok<Handle> | No;\nconst make = () => new Ok(openHandle());\n";
 disposables(
   "a result of which a part is returned, also by a helper",

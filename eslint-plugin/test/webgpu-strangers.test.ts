@@ -37,8 +37,8 @@ const bind =
   "interface Group { groups: GPUBindGroup[] }\nfunction describe(parts: { buffer: GPUBuffer }[][]" +
   ", d: GPUDevice): Group { const groups: GPUBindGroup[] = []; for (let i = 0; i < parts.length; " +
   "i++) { const entries: any[] = []; for (let j = 0; j < parts[0]!.length; j++) { const e: any = " +
-  "{}; e.resource = parts[i]![j]; entries.push(e); } groups.push(d.createBindGroup({ entries })); " +
-  "} return { groups }; }\n";
+  "{}; e.resource = parts[i]![j]; entries.push(e); } groups.push(d.createBindGroup({ entries })" +
+  "); } return { groups }; }\n";
 webgpu(
   "a helper puts a list of buffers into bind groups that a later frame uses",
   bind +
