@@ -151,6 +151,7 @@ export class Cells {
    * assigned a field).
    */
   placesMentioning(name: string): Cell[] {
+    if (this.places.size === 0) return [];
     const word = new RegExp(`(^|[^\\w$.])${name.replace(/\$/g, "\\$")}($|[^\\w$])`);
     return [...this.places].filter(([key]) => word.test(key)).map(([, cell]) => cell);
   }

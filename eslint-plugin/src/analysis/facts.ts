@@ -14,8 +14,11 @@ export class Facts {
   of<K extends object, T>(key: K, find: (key: K, facts: Facts) => T): T {
     let found = this.#known.get(key);
     if (!found) this.#known.set(key, (found = new Map()));
-    if (!found.has(find)) found.set(find, find(key, this));
-    return found.get(find) as T;
+    const known = found.get(find);
+    if (known !== undefined) return known as T;
+    const value = find(key, this);
+    found.set(find, value);
+    return value;
   }
 
   /** The functions of a file that have a body. */

@@ -12,7 +12,7 @@ export interface References {
   declarationAt(node: ts.Node): ts.Declaration | undefined;
 }
 
-/** The identifiers of a file that may be variables, by name. */
+/** The identifiers of a file that may be variables, by name, in the order of the file. */
 function namesIn(file: ts.SourceFile, facts: Facts): ReadonlyMap<string, readonly ts.Identifier[]> {
   const found = new Map<string, ts.Identifier[]>();
   for (const node of facts.nodes<ts.Identifier>(file, ts.SyntaxKind.Identifier)) {
@@ -25,6 +25,7 @@ function namesIn(file: ts.SourceFile, facts: Facts): ReadonlyMap<string, readonl
     if (list) list.push(node);
     else found.set(text, [node]);
   }
+  for (const list of found.values()) list.sort((a, b) => a.pos - b.pos);
   return found;
 }
 
@@ -36,13 +37,25 @@ export function referencesTo(
   root: ts.Node,
 ): ts.Identifier[] {
   const all = oracle.facts.of(root.getSourceFile(), namesIn).get(name.text) ?? [];
-  return all.filter(
-    (id) =>
-      id.pos >= root.pos &&
-      id.end <= root.end &&
-      id !== name &&
-      oracle.declarationAt(id) === declaration,
-  );
+  const found: ts.Identifier[] = [];
+  for (let i = firstFrom(all, root.pos); i < all.length; i++) {
+    const id = all[i];
+    if (!id || id.end > root.end) break;
+    if (id !== name && oracle.declarationAt(id) === declaration) found.push(id);
+  }
+  return found;
+}
+
+/** The place of the first of some identifiers, which are in the order of the file, after `pos`. */
+function firstFrom(all: readonly ts.Identifier[], pos: number): number {
+  let low = 0,
+    high = all.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((all[middle]?.pos ?? 0) < pos) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The identifiers a binding name declares, with their declarations. */
