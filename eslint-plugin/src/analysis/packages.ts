@@ -11,11 +11,19 @@ interface Package {
   folder: string;
 }
 
+/** Where the package of a file is kept. */
+interface Place {
+  package?: Package;
+}
+const place = (): Place => ({});
+
 /** The npm packages of a program's files. */
 export class Packages {
   readonly #program: ts.Program;
   readonly #facts: Facts;
   readonly #known = new Map<string, Package>();
+  readonly #byFile = new Map<ts.SourceFile, Package>();
+  readonly #builtin = new Map<ts.SourceFile, boolean>();
 
   constructor(program: ts.Program, facts: Facts) {
     this.#program = program;
@@ -24,20 +32,34 @@ export class Packages {
 
   /** Whether a file is TypeScript's own library, or Node's. */
   isBuiltin(file: ts.SourceFile): boolean {
-    return (
-      this.#program.isSourceFileDefaultLibrary(file) ||
-      /[\\/]node_modules[\\/]@types[\\/]node[\\/]/.test(file.fileName)
-    );
+    let found = this.#builtin.get(file);
+    if (found === undefined) {
+      found =
+        this.#program.isSourceFileDefaultLibrary(file) ||
+        /[\\/]node_modules[\\/]@types[\\/]node[\\/]/.test(file.fileName);
+      this.#builtin.set(file, found);
+    }
+    return found;
   }
 
   /** The npm package a file belongs to: its nearest package.json, found once per folder. */
   nameOf(file: ts.SourceFile): string {
-    return this.#at(folderOf(file)).name;
+    return this.#of(file).name;
   }
 
   /** The folder of that package.json; empty when there is none. */
   folderOf(file: ts.SourceFile): string {
-    return this.#at(folderOf(file)).folder;
+    return this.#of(file).folder;
+  }
+
+  /** Of declarations, which are installed, it is found once; of sources, once per program. */
+  #of(file: ts.SourceFile): Package {
+    let found = this.#byFile.get(file);
+    if (found) return found;
+    const kept = file.isDeclarationFile ? this.#facts.of(file, place) : {};
+    found = kept.package ??= this.#at(folderOf(file));
+    this.#byFile.set(file, found);
+    return found;
   }
 
   #at(folder: string): Package {

@@ -6,6 +6,7 @@
  */
 import ts from "typescript";
 import type { Owner, ResolvedSettings } from "../owner.ts";
+import type { Facts } from "./facts.ts";
 import { namesLibrary } from "./library-names.ts";
 import type { Oracle } from "./oracle.ts";
 import { typeNames } from "./ownership.ts";
@@ -53,20 +54,10 @@ export class Reach {
   }
 
   #isStart(file: ts.SourceFile): boolean {
+    const { facts } = this.#oracle;
     return this.#owners.some(
-      (owner) =>
-        this.#specifiers(file).some((s) => namesLibrary(s, owner)) ||
-        declaresAny(file, typeNames(owner)) ||
-        this.#mentions(file, owner) ||
-        this.#oracle.isOfLibrary(owner, file),
+      (owner) => facts.of(file, facts.of(owner, startsOf)) || this.#oracle.isOfLibrary(owner, file),
     );
-  }
-
-  /** Whether a file without types may be using a library by name, or loads files as it runs. */
-  #mentions(file: ts.SourceFile, owner: Owner): boolean {
-    if (this.#oracle.facts.of(file, loads)) return true;
-    if (file.isDeclarationFile || owner.untyped.globals.length === 0) return false;
-    return this.#oracle.facts.of(owner, wordsOf).test(file.text);
   }
 
   #specifiers(file: ts.SourceFile): readonly ts.Expression[] {
@@ -81,7 +72,22 @@ export class Reach {
 const isOfPackages = ({ types }: Owner): boolean =>
   Array.isArray(types) && types.every((t) => t.from === "package" && t.package !== undefined);
 
+type Reader = (file: ts.SourceFile, facts: Facts) => boolean;
+
+/** Tells of a file, by its text alone, whether an owner's values can come from there. */
+function startsOf(owner: Owner): Reader {
+  const names = typeNames(owner);
+  const words = owner.untyped.globals.length > 0 ? wordsOf(owner) : undefined;
+  return (file, facts) =>
+    facts.of(file, specifiersIn).some((s) => namesLibrary(s, owner)) ||
+    declaresAny(file, names) ||
+    facts.of(file, loads) ||
+    (!file.isDeclarationFile && words?.test(file.text) === true);
+}
+
+/** Whether a file loads others as it runs. */
 const loads = ({ text }: ts.SourceFile): boolean => /\b(import|require)\s*\(|@import\b/.test(text);
+
 const wordsOf = ({ untyped: { globals, marks, runs, looks, encloses, wants } }: Owner): RegExp =>
   new RegExp(
     `\\b(${[...globals, ...marks, ...runs, ...looks, ...encloses, ...wants].join("|")})\\b`,
