@@ -201,8 +201,8 @@ export class Oracle {
   /** Whether the annotation of a function says that all it gives is owned, and there. */
   givesOwned(fn: ts.SignatureDeclaration): boolean {
     const type = annotatedResult(this.#checker, fn);
-    if (type === null || settled(this.#checker.awaited(type)) === null) return false;
-    return this.#ownership.of(type) !== null;
+    if (type === null || this.#ownership.of(type) === null) return false;
+    return settled(this.#checker.awaited(type)) !== null;
   }
 
   /** Ownership of instances of a class, or of values of an interface. */
