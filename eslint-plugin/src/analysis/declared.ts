@@ -8,7 +8,7 @@ import ts from "typescript";
 import type { Questions } from "./questions.ts";
 import { returnsOf } from "./fate.ts";
 import { isPlain } from "./plain.ts";
-import { calleeNameNode, hasBody, someWithin } from "./syntax.ts";
+import { calleeNameNode, hasBody, someWithin, unwrap } from "./syntax.ts";
 
 type Signature =
   | ts.FunctionDeclaration
@@ -127,7 +127,8 @@ function receiverOf(checker: Questions, call: ts.CallExpression): ts.Type | null
     const found = callee ? declaredResult(checker, receiver, callee) : null;
     if (found) return settled(found);
   }
-  return settled(checker.typeAt(receiver));
+  const declared = ts.isIdentifier(receiver) ? valueType(checker, receiver) : null;
+  return declared ?? settled(checker.typeAt(receiver));
 }
 
 function instanceOf(checker: Questions, callee: ts.Symbol): ts.Type | null {
@@ -183,7 +184,8 @@ export function declaredVariable(
   if (!ts.isIdentifier(declaration.name)) return null;
   const { type, initializer } = declaration;
   if (type) return settled(checker.annotated(type));
-  if (!initializer || !ts.isVariableDeclaration(declaration)) return null;
+  if (!initializer) return elementType(checker, declaration);
+  if (!ts.isVariableDeclaration(declaration)) return null;
   let value = initializer;
   let isAwaited = false;
   while (
@@ -201,6 +203,44 @@ export function declaredVariable(
   if (!ts.isCallExpression(value) && !ts.isNewExpression(value)) return null;
   const found = ofCall(value);
   return found && settled(isAwaited ? checker.awaited(found) : found);
+}
+
+/** Methods of lists that give their callback an element first. */
+const visiting = /^(forEach|map|flatMap|filter|some|every|find(Last)?(Index)?)$/;
+
+/** What a loop over a declared list, or the callback of a method of one, is given at each turn. */
+function elementType(
+  checker: Questions,
+  declaration: ts.VariableDeclaration | ts.ParameterDeclaration,
+): ts.Type | null {
+  if (declaration.flags & ts.NodeFlags.JavaScriptFile) return null; // comments may tell
+  const list = ts.isParameter(declaration) ? listVisited(declaration) : listWalked(declaration);
+  const type = list ? valueType(checker, list) : null;
+  if (!type || !checker.isList(type) || checker.isTuple(type)) return null;
+  const [element] = checker.argumentsOf(type);
+  return element ? settled(element) : null;
+}
+
+/** `xs` of `for (const x of xs)`; a variable that is its own list, half typed, has none. */
+function listWalked({ parent, name }: ts.VariableDeclaration): ts.Expression | undefined {
+  const loop = parent.parent;
+  if (!ts.isForOfStatement(loop) || loop.awaitModifier) return undefined;
+  if (!(parent.flags & ts.NodeFlags.BlockScoped)) return undefined;
+  const list = unwrap(loop.expression);
+  return ts.isIdentifier(list) && list.text === name.getText() ? undefined : loop.expression;
+}
+
+/** `xs` of `xs.map((x) => …)`. */
+function listVisited(parameter: ts.ParameterDeclaration): ts.Expression | undefined {
+  const fn = parameter.parent;
+  const call = fn.parent;
+  const isFirst = fn.parameters[0] === parameter && parameter.name.getText() !== "this";
+  if (!isFirst || !ts.isCallExpression(call) || call.arguments[0] !== (fn as ts.Node))
+    return undefined;
+  const { expression: method } = call;
+  return ts.isPropertyAccessExpression(method) && visiting.test(method.name.text)
+    ? method.expression
+    : undefined;
 }
 
 /** `values: T` where the arguments say nothing of `T extends Tensor`: what `T` is bound to. */

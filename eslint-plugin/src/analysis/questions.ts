@@ -22,6 +22,12 @@ export interface Questions {
   memberOf(type: ts.Type, name: string): ts.Symbol | undefined;
   /** Whether a type is, whatever its own type parameters stand for, that of one owned value. */
   isOwner(type: ts.Type): boolean;
+  /** Whether a type is an array or a tuple. */
+  isList(type: ts.Type): boolean;
+  /** Whether a type is a tuple. */
+  isTuple(type: ts.Type): boolean;
+  /** The type arguments of a reference such as `Map<K, V>`. */
+  argumentsOf(type: ts.Type): readonly ts.Type[];
   /** What a module exports under a name. */
   exportOf(module: ts.Symbol, name: string): ts.Symbol | undefined;
 }
