@@ -160,6 +160,52 @@ Net.prototype.loss = function (rows) {
 };
 export const net = new Net(3);
 export const cost = (rows) => tf.tidy(() => net.loss(rows).dataSync());`,
+  "methods named as those of models that others keep": `
+class Mood {
+  async load() {
+    this.model = await tf.loadLayersModel("mood.json");
+  }
+  predict(words) {
+    const input = tf.tensor2d([words]); // ~ require-disposal
+    const out = this.model.predict(input);
+    const score = out.dataSync()[0];
+    out.dispose();
+    return score;
+  }
+  recognize(words) {
+    const input = tf.tensor2d([words]);
+    return input.square().dataSync();
+  }
+}
+class Pitch {
+  constructor(net) {
+    this.net = net;
+  }
+  run(given) {
+    return tf.tidy(() => this.net.predict(tf.tensor1d(given)).dataSync());
+  }
+}
+class Reader {
+  run(other) {
+    return tf.tidy(() => other.recognize(this.words));
+  }
+}
+const mood = new Mood();
+mood.load();
+new Pitch(window.net).run([1]);
+new Reader().run(window.other);`,
+  "functions of names that a script does not declare": `
+bounds = async (volume) => {
+  const at = await tf.whereAsync(volume); // ~ require-disposal
+  return at.arraySync();
+};
+scaled = (rows) => {
+  const all = tf.tensor2d(rows);
+  return all.div(255);
+};
+handed = (rows) => tf.tensor2d(rows).div(255);
+total = (rows) => tf.tidy(() => scaled(rows).sum().dataSync());
+all = (rows) => tf.tidy(() => window.each(rows, handed));`,
 });
 
 test.run();

@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import { eventOf, functionValue, handedTo } from "./callbacks.ts";
-import { callsNamed } from "./call-index.ts";
+import { callsNamed, indexFile, sourcesOf } from "./call-index.ts";
 import { bindingOf, callSitesOf, isCommonExport, nameOf, overridesForeign } from "./call-sites.ts";
 import { isOfferedByName } from "./entry-points.ts";
 import { isOfferedMember } from "./object-members.ts";
@@ -14,16 +14,15 @@ import { isExported } from "./exported.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
 import {
-  calleeNameNode,
-  hasBody,
-  unwrap,
-  type CallLike,
-  type FunctionWithBody,
-  within,
-} from "./syntax.ts";
+  isMemberName,
+  isNamedSurely,
+  isOfLibrary,
+  methodName,
+  nameInScript,
+} from "./script-names.ts";
+import { hasBody, unwrap, type CallLike, type FunctionWithBody, within } from "./syntax.ts";
 import type { Divided, ScopeState, Session } from "./session.ts";
 import { isLayerCall } from "./layer-calls.ts";
-import { fieldOfThis } from "./members.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
 
@@ -160,7 +159,8 @@ export class ScopeContext {
     const inTest = isTestFile(fn.getSourceFile());
     const counts = (node: ts.Node): boolean =>
       !within(node, fn) && (inTest || !isTestFile(node.getSourceFile()));
-    const run = [...sites.calls, ...sites.reads].filter(counts);
+    const calls = sites.calls.filter((c) => isNamedSurely(session, c) || !isOfLibrary(session, c));
+    const run = [...calls, ...sites.reads].filter(counts);
     return [
       ...run.map((node) => ({ node, state: this.stateAt(session, node) })),
       ...sites.values.filter(counts).map((node) => ({ node, state: this.ofValue(session, node) })),
@@ -261,9 +261,25 @@ export class ScopeContext {
    */
   private ofMethod(session: Session, fn: ts.Node, name: string): ScopeState {
     const calls = callsNamed(session.oracle, name).filter(
-      (call) => !within(call, fn) && !isOfKept(session, call),
+      (call) => !within(call, fn) && !isOfLibrary(session, call),
     );
     const states = calls.map((call) => this.stateAt(session, call));
+    if (states.length === 0 || states.includes("out")) return "out";
+    return states.every((state) => state === "in") ? "in" : "unknown";
+  }
+
+  /** A function that a script assigns to a name nobody declares: where that name is used. */
+  private ofScript(session: Session, fn: ts.Node, name: string): ScopeState {
+    const { facts, program } = session.oracle;
+    const calls = callsNamed(session.oracle, name)
+      .filter((call) => ts.isIdentifier(call.expression) && !within(call, fn))
+      .map((call) => this.stateAt(session, call));
+    const values = facts
+      .of(program, sourcesOf)
+      .flatMap((f) => facts.of(f, indexFile).values.get(name) ?? [])
+      .filter((id) => !within(id, fn) && !isMemberName(id))
+      .map((id) => this.ofValue(session, id));
+    const states = [...calls, ...values];
     if (states.length === 0 || states.includes("out")) return "out";
     return states.every((state) => state === "in") ? "in" : "unknown";
   }
@@ -282,24 +298,10 @@ export class ScopeContext {
     if (isGiven && !this.givesOwned(session, fn)) return this.ofReturnedObject(session, fn);
     const method = methodName(fn);
     if (method !== undefined) return this.ofMethod(session, fn, method);
+    const name = nameInScript(session, fn);
+    if (name) return this.ofScript(session, fn, name.text);
     return bindingOf(fn) || ts.isClassStaticBlockDeclaration(fn.parent) ? "out" : "unknown";
   }
-}
-
-/** `this.model.predict(t)`: a call of the library's, of what the object keeps. */
-const isOfKept = (session: Session, call: CallLike): boolean =>
-  ts.isPropertyAccessExpression(call.expression) &&
-  fieldOfThis(call.expression.expression) !== undefined &&
-  session.oracle.callee(call).library !== undefined;
-
-/** The name of a method that a script gives a class: `Net.prototype.predict = function () {}`. */
-function methodName({ parent }: ts.Node): string | undefined {
-  if (!ts.isBinaryExpression(parent) || !ts.isPropertyAccessExpression(parent.left))
-    return undefined;
-  const { expression, name } = parent.left;
-  return ts.isPropertyAccessExpression(expression) && expression.name.text === "prototype"
-    ? name.text
-    : undefined;
 }
 
 /** Whether a call calls a name that a pattern takes out of what a function returns. */
@@ -387,15 +389,6 @@ function activation(node: ts.Node): ts.Node | undefined {
   for (let host = fn && handedTo(fn); host; host = fn && handedTo(fn)) fn = boundary(host);
   return fn;
 }
-
-/** Whether a call names its function: `x.f()` of an unknown `x` only may call it. */
-function isNamedSurely(session: Session, site: ts.Node): boolean {
-  const callee = isCallLike(site) ? calleeNameNode(site) : undefined;
-  return callee === undefined || session.oracle.symbolAt(callee) !== undefined;
-}
-
-const isCallLike = (node: ts.Node): node is CallLike =>
-  ts.isCallExpression(node) || ts.isNewExpression(node);
 
 /** Files by name, and nodes of one file by their order. */
 const byPlace = (a: ts.Node, b: ts.Node): number =>
