@@ -76,15 +76,22 @@ function functionBehind(
 ): ts.Symbol | undefined {
   const declaration = symbol.valueDeclaration;
   if (!declaration || hops > 4) return undefined;
-  if (ts.isFunctionDeclaration(declaration)) return hops > 0 ? symbol : undefined;
+  const isKnown =
+    ts.isFunctionDeclaration(declaration) || (hops > 0 && isVariableOfLibrary(declaration));
+  if (isKnown) return hops > 0 ? symbol : undefined;
   const next = valueOf(context, declaration);
   return next && functionBehind(context, next, hops + 1);
 }
 
-/** What a constant was given, by name or out of an object. */
+const isVariableOfLibrary = (declaration: ts.Declaration): boolean =>
+  ts.isVariableDeclaration(declaration) && declaration.getSourceFile().isDeclarationFile;
+
+/** What a constant was given, by name or out of an object, or the function its type names. */
 function valueOf(context: CalleeContext, declaration: ts.Declaration): ts.Symbol | undefined {
   if (!(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)) return undefined;
   if (ts.isVariableDeclaration(declaration)) {
+    const named = typeNamed(declaration);
+    if (named) return context.symbolAt(named);
     const value = declaration.initializer && unwrap(declaration.initializer);
     if (!value) return undefined;
     if (ts.isIdentifier(value)) return context.symbolAt(value);
@@ -97,6 +104,13 @@ function valueOf(context: CalleeContext, declaration: ts.Declaration): ts.Symbol
   return ts.isObjectBindingPattern(parent) && from && ts.isIdentifier(propertyName)
     ? context.memberAt(from, propertyName.text)
     : undefined;
+}
+
+/** `const add: typeof tf.add = (...args) => load().add(...args)`: it is what its type says. */
+function typeNamed({ type }: ts.VariableDeclaration): ts.Identifier | undefined {
+  if (!type || !ts.isTypeQueryNode(type) || type.getSourceFile().isDeclarationFile)
+    return undefined;
+  return ts.isIdentifier(type.exprName) ? type.exprName : type.exprName.right;
 }
 
 /** The constructors that `new` runs, inherited ones too. */

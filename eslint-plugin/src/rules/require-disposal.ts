@@ -12,7 +12,7 @@ import { lasts } from "../analysis/keeps.ts";
 import { leftElements } from "../analysis/partial-lists.ts";
 import { unwrap } from "../analysis/syntax.ts";
 import { referencesTo } from "../analysis/references.ts";
-import { rule, type Fix, type Suggestion } from "../create-rule.ts";
+import { rule, spanOf, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, shift, slotOf, unitOf } from "../fix/text.ts";
 import { ended, toEnd } from "../owner.ts";
 
@@ -68,7 +68,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       if (guarded) suggest.push({ messageId: "tryFinally", fix: guarded });
       const many = cell.owned.shape !== "one";
       report({
-        mark: markOf(innermost(problem.site.value)),
+        mark: placeOf(problem),
         messageId: site.partial ? "partly" : messageFor(always || never, many, exit),
         data: {
           variable: cell.label,
@@ -107,6 +107,12 @@ function cureFor(file: FileAnalysis, { cell, site }: Leak): string {
     ? `call \`${end}()\``
     : "declare it with `using`, or dispose it";
 }
+
+/** What a report marks: of several names taken out of one value, the one that is left. */
+const placeOf = ({ cell: { declaration, name }, site }: Leak): { start: number; end: number } =>
+  name && declaration && ts.isBindingElement(declaration)
+    ? spanOf(name)
+    : markOf(innermost(site.value));
 
 /** The call a report marks, below `await`, casts and literals. */
 function innermost(value: ts.Expression): ts.Expression {
