@@ -9,7 +9,7 @@ import { enclosingFunction, type Fate } from "./fate.ts";
 import { joinAll } from "./join.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
-import { hasBody, isEmptyContainer, isNullish, isUsing, unwrap } from "./syntax.ts";
+import { elementsGiven, hasBody, isEmptyContainer, isNullish, isUsing, unwrap } from "./syntax.ts";
 import { onlyLooksAt, type Effect } from "./transfer.ts";
 
 /** How fresh what a variable holds is. */
@@ -103,6 +103,8 @@ export function onlyUsed(session: Session, id: ts.Identifier): boolean {
 }
 
 function bindingFreshness(session: Session, element: ts.BindingElement): Freshness {
+  const given = placeGiven(element);
+  if (given) return guarded(session, given);
   let holder: ts.Node = element;
   while (
     ts.isBindingElement(holder) ||
@@ -113,6 +115,14 @@ function bindingFreshness(session: Session, element: ts.BindingElement): Freshne
   return ts.isVariableDeclaration(holder) && holder.initializer
     ? session.freshness(holder.initializer)
     : "borrowed";
+}
+
+/** What stands at the place of a list that a name is taken from. */
+function placeGiven(element: ts.BindingElement): ts.Expression | undefined {
+  const { parent } = element;
+  const isPlace = ts.isArrayBindingPattern(parent) && !element.dotDotDotToken;
+  const value = ts.isVariableDeclaration(parent.parent) ? parent.parent.initializer : undefined;
+  return isPlace && value ? elementsGiven(value)?.[parent.elements.indexOf(element)] : undefined;
 }
 
 /** `x = x.add(y)` in terms of itself must end, and adds nothing to what else `x` is given. */

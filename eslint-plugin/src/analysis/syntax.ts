@@ -109,6 +109,16 @@ export const isEmptyContainer = (node: ts.Expression): boolean =>
     (node.arguments ?? []).length === 0 &&
     /^(Map|Set|Array)$/.test(node.expression.getText()));
 
+/** The values of `[a, b]` and of `await Promise.all([a, b])`; nothing of a list with a spread. */
+export function elementsGiven(value: ts.Expression): readonly ts.Expression[] | undefined {
+  const bare = unwrap(value);
+  if (ts.isArrayLiteralExpression(bare))
+    return bare.elements.some(ts.isSpreadElement) ? undefined : bare.elements;
+  const isJoined = ts.isCallExpression(bare) && bare.expression.getText() === "Promise.all";
+  const list = isJoined ? bare.arguments[0] : undefined;
+  return list && ts.isArrayLiteralExpression(list) ? elementsGiven(list) : undefined;
+}
+
 /** Whether a declaration list is `using` or `await using`; both share flag bits with `const`. */
 export function isUsingList(list: ts.VariableDeclarationList): boolean {
   const kind = list.flags & ts.NodeFlags.AwaitUsing;

@@ -13,7 +13,14 @@ import { keptBy, lasts } from "./keeps.ts";
 import { mentionEvents } from "./mention-events.ts";
 import type { Freshness, Session } from "./session.ts";
 import { boundNames } from "./references.ts";
-import { isEmptyContainer, isNullish, unwrap, valuesOf, type CallLike } from "./syntax.ts";
+import {
+  elementsGiven,
+  isEmptyContainer,
+  isNullish,
+  unwrap,
+  valuesOf,
+  type CallLike,
+} from "./syntax.ts";
 
 function give(
   session: Session,
@@ -179,26 +186,20 @@ function destructure(
   node: ts.Node,
 ): void {
   const bare = unwrap(source);
-  const literal =
-    ts.isArrayLiteralExpression(bare) ||
-    (ts.isCallExpression(bare) && session.oracle.callee(bare).builtin)
-      ? bare
-      : undefined;
-  const found =
-    literal && ts.isArrayLiteralExpression(literal)
-      ? undefined
-      : ts.isForOfStatement(node.parent.parent)
-        ? elementFreshness(session, source)
-        : session.freshness(source);
+  const places = ts.isArrayBindingPattern(pattern) ? elementsGiven(source) : undefined;
+  const found = places
+    ? undefined
+    : ts.isForOfStatement(node.parent.parent)
+      ? elementFreshness(session, source)
+      : session.freshness(source);
   const ownsSource = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
   pattern.elements.forEach((element, index) => {
     if (!ts.isBindingElement(element)) return;
+    const part = element.dotDotDotToken ? undefined : places?.[index];
     if (!ts.isIdentifier(element.name))
-      return destructure(session, frame, element.name, source, node);
+      return destructure(session, frame, element.name, part ?? source, node);
     const cell = frame.cells.of(element);
     if (!cell || cell.kind === "using") return;
-    const part =
-      literal && ts.isArrayLiteralExpression(literal) ? literal.elements[index] : undefined;
     if (part) return give(session, frame, cell, part, node, true);
     const moved =
       ownsSource !== undefined &&
