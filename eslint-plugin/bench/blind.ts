@@ -192,7 +192,10 @@ function hunksOf(git: string, fix: Fix): Hunk[] {
   );
 }
 
-/** Whether a report before the fix has no counterpart after it, on the line or in the stretch. */
+/**
+ * Whether a report before the fix has no counterpart after it, that says the same of the line, or
+ * fewer values of the stretch are reported: one report names the values of an expression together.
+ */
 function isGone(
   report: Report,
   before: readonly Report[],
@@ -205,10 +208,17 @@ function isGone(
     if (report.line < start) break;
     if (report.line < start + h.removed) {
       const count = (list: readonly Report[], from: number, length: number): number =>
-        list.filter((r) => r.line >= from && r.line < from + length).length;
+        total(list.filter((r) => r.line >= from && r.line < from + length).map(valuesOf));
       return count(after, h.after, h.added) < count(before, h.before, h.removed);
     }
     shift += h.added - h.removed;
   }
-  return !after.some((r) => r.rule === report.rule && r.line === report.line + shift);
+  const { rule, kind } = report;
+  return !after.some((r) => r.rule === rule && r.kind === kind && r.line === report.line + shift);
 }
+
+/** How many values a report names as never freed. */
+const valuesOf = ({ message }: Report): number =>
+  Math.max(1, message.split(" are never ")[0]?.split("`, `").length ?? 1);
+
+const total = (numbers: readonly number[]): number => numbers.reduce((n, m) => n + m, 0);

@@ -15,6 +15,8 @@ export interface Report {
   line: number;
   column: number;
   rule: string;
+  /** Which of its messages the rule gives: never freed, not on a path, … */
+  kind: string;
   message: string;
   text: string;
 }
@@ -60,6 +62,7 @@ export function lintFiles(
         line: m.line,
         column: m.column,
         rule: m.ruleId.replace("tenure/", ""),
+        kind: m.messageId ?? "",
         message: m.message,
         text: code.split("\n")[m.line - 1]?.trim() ?? "",
       });
