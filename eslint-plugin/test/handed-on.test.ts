@@ -208,4 +208,75 @@ total = (rows) => tf.tidy(() => scaled(rows).sum().dataSync());
 all = (rows) => tf.tidy(() => window.each(rows, handed));`,
 });
 
+const typed: Record<string, string> = {
+  "functions that a constant's type names": `
+import type * as types from "@tensorflow/tfjs-core";
+declare function library(): typeof types;
+const scalar: typeof types.scalar = (...args) => library().scalar(...args);
+const add: typeof types.add = (...args) => library().add(...args);
+const tidy: typeof types.tidy = (...args) => library().tidy(...args);
+const kept: types.Tensor[] = [];
+const store: (t: types.Tensor) => void = (...args) => kept.push(...args);
+export function sum(x: types.Tensor) {
+  const one = scalar(1); // ~ require-disposal
+  return add(x, one);
+}
+export const once = (x: types.Tensor) => tidy(() => add(x, scalar(1)));
+export function put() {
+  const one = scalar(1);
+  store(one);
+}`,
+  "places of promises that are awaited together": `
+import * as tf from "@tensorflow/tfjs-core";
+declare function name(): Promise<string>;
+declare function later(x: number): Promise<tf.Tensor>;
+const make = async (x: number) => tf.scalar(x);
+const kept = later(0);
+export async function first() {
+  const [label, lost, given] = await Promise.all([name(), make(1), make(2)]); // ~ require-disposal
+  console.log(label, lost.size);
+  return given;
+}
+export async function second() {
+  const [label, one, other] = await Promise.all([name(), make(1), kept]);
+  console.log(label, one.size, other.size);
+  one.dispose();
+}
+export async function third() {
+  const [[a, b], c] = await Promise.all([Promise.all([make(1), kept]), make(2)]); // ~ require-disposal
+  console.log(a.size, b.size);
+  return c;
+}`,
+  "names taken out of one value": `
+import * as tf from "@tensorflow/tfjs-core";
+export function parts(x: tf.Tensor) {
+  const {
+    mean, // ~ require-disposal
+    variance,
+  } = tf.moments(x);
+  const size = mean.size;
+  variance.dispose();
+  return size;
+}`,
+  "one value or a list, as a test tells": `
+import * as tf from "@tensorflow/tfjs-core";
+declare const net: import("@tensorflow/tfjs-converter").FrozenModel;
+declare function keep(x: unknown): number;
+export async function read(x: tf.Tensor) {
+  const out = net.predict(x); // ~ require-disposal
+  return Array.isArray(out) ? Promise.all(out.map((t) => t.data())) : out.data();
+}
+export function hand(x: tf.Tensor) {
+  const out = net.predict(x);
+  return Array.isArray(out) ? out.map((t) => t.size) : keep(out);
+}
+export function end(x: tf.Tensor) {
+  const out = net.predict(x);
+  const size = Array.isArray(out) ? out.length : out.size;
+  tf.dispose(out);
+  return size;
+}`,
+};
+addScripts(test, typed, "file.ts");
+
 test.run();

@@ -61,7 +61,9 @@ export function mentionEvents(
   cell: Cell,
   node: ts.Expression,
 ): void {
-  follow(session, frame, cell, node, transferOf(session, node, cell.owned), 0);
+  // `Array.isArray(out) ? out.length : out.dataSync()`: a test tells which it is
+  const narrowed = cell.owned.mixed ? session.oracle.ownedAt(node) : null;
+  follow(session, frame, cell, node, transferOf(session, node, narrowed ?? cell.owned), 0);
 }
 
 function follow(
