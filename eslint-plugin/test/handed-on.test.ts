@@ -243,7 +243,8 @@ export async function second() {
   one.dispose();
 }
 export async function third() {
-  const [[a, b], c] = await Promise.all([Promise.all([make(1), kept]), make(2)]); // ~ require-disposal
+  const two = Promise.all([make(1), kept]);
+  const [[a, b], c] = await Promise.all([two, make(2)]);
   console.log(a.size, b.size);
   return c;
 }`,

@@ -7,7 +7,7 @@ import { fieldOfThis } from "./members.ts";
 import type { Session } from "./session.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 
-/** `this.model.predict(t)`: a call of the library's, of what the object keeps or a variable holds. */
+/** `this.model.predict(t)`: a call of the library's, of what a field or a variable holds. */
 export function isOfLibrary(session: Session, call: CallLike): boolean {
   if (!ts.isPropertyAccessExpression(call.expression)) return false;
   const { library, member } = session.oracle.callee(call);
