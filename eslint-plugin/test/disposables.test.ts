@@ -146,4 +146,35 @@ disposables(
     "export function h() { const r = make(); return r.value.read(); }",
   ["require-disposal"],
 );
+
+const lock =
+  "class Lock implements Disposable { unlock() { console.log(1); } held = 1; on(f: () => void) { " +
+  "f(); } [Symbol.dispose]() { this.unlock(); } }\n";
+disposables(
+  "ended by another name, or given a function, and neither",
+  lock +
+    "export function f() { const l = new Lock(); try { console.log(l.held); } finally { " +
+    "l.unlock(); } }\nexport function g() { const l = new Lock(); l.on(() => { console.log(2); " +
+    "}); }\nexport function h() { const l = new Lock(); return l.held; }",
+  ["require-disposal"],
+);
+
+const store =
+  "class Store { all: Disposable[] = []; add(...parts: (Disposable | Disposable[])[]) { const " +
+  "[first] = parts; const list = Array.isArray(first) ? first : (parts as Disposable[]); for " +
+  "(let i = 0; i < list.length; i++) this.all.push(list[i]!); } }\n";
+disposables(
+  "a store that is added to one by one or by a list, and one that looks",
+  store +
+    "const look = (h: Handle) => h.read();\nexport function f(s: Store) { s.add(openHandle(), " +
+    "openHandle()); }\nexport function g() { const h = openHandle(); return look(h); }",
+  ["require-disposal"],
+);
+disposables(
+  "an end that only gives a promise back does nothing either",
+  "const done = Promise.resolve();\nexport class Empty { dispose() { return done; } " +
+    "[Symbol.dispose]() {} }\nexport class Full { dispose() { console.log(1); } " +
+    "[Symbol.dispose]() {} }",
+  ["require-member-disposal"],
+);
 test.run();

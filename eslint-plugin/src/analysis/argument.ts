@@ -91,7 +91,10 @@ class Described implements Argument {
   }
   get body(): Effect | null {
     const { body } = this.#callee;
-    return body ? bodyEffect(this.#session, body, this.#place, this.#node, this.#owned) : null;
+    if (!body) return null;
+    const effect = bodyEffect(this.#session, body, this.#place, this.#node, this.#owned);
+    const unclear = effect === "borrows" && isLoose(this.#session, body, this.#place, this.#owned);
+    return unclear ? "unknown" : effect;
   }
   get contract(): boolean {
     return borrowsByContract(this.#session, this.#call, this.#callee, this.#owned.owner);
@@ -105,6 +108,18 @@ function parameterName(callee: Callee, index: number): string {
   const declaration = callee.declaration as Partial<ts.SignatureDeclaration> | undefined;
   const parameter = declaration?.parameters?.[index];
   return parameter && ts.isIdentifier(parameter.name) ? parameter.name.text : "";
+}
+
+/** `add(...parts: (Part | Part[])[])`: a parameter of which the type does not say what it is. */
+function isLoose(
+  { oracle }: Session,
+  { parameters }: FunctionWithBody,
+  { index }: Place,
+  { owner }: Owned,
+): boolean {
+  const parameter = parameters[index] ?? parameters.at(-1);
+  if (owner.args !== "transfer" || !parameter?.type) return false;
+  return parameter.dotDotDotToken !== undefined || oracle.ownedAt(parameter.name)?.owner !== owner;
 }
 
 function bodyEffect(

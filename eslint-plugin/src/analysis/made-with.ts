@@ -19,6 +19,7 @@ export function endedByOthers(session: Session, made: ts.NewExpression, owner: O
   if (owner.policy !== "generic" || owner.args !== "transfer") return false;
   if (needsNoEnd(session, made)) return true;
   const given = (made.arguments ?? []).map(unwrap);
+  if (given[0]?.kind === ts.SyntaxKind.ThisKeyword && given.length === 1) return true; // a view
   return given.some(
     (argument, at) => isSignal(session, argument) || isDescriptor(session, made, argument, at),
   );

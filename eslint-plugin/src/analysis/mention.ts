@@ -105,6 +105,7 @@ class Described implements Mention {
   }
   get chained(): boolean {
     const call = this.fate.node as ts.CallExpression;
+    if (livesOn(call, this.#owned.owner)) return true;
     return this.temporary
       ? mayKeepReceiver(this.#session, call, this.#owned)
       : mayGiveItself(this.#session, call, this.#owned);
@@ -161,6 +162,23 @@ function handsOnPart(session: Session, { node, member }: Fate, owner: Owner): bo
   const callee = oracle.callee(fate.node as CallLike);
   return !callee.builtin || builtinArgument(callee.name) !== "borrows";
 }
+
+/** What else a method is called that ends something, or has it ended. */
+const sounds = new RegExp(
+  "^(unlock|free|unsubscribe|unload|disconnect|shut_?down|stop|cancel|abort|kill|clean_?up|" +
+    "tear_?down|revoke|detach|exit|quit|finish|complete)",
+  "i",
+);
+
+/**
+ * `lock.unlock()`, `patch.on("hide", () => …)`: a resource that is ended by another name, or is
+ * given a function to call later, for which it lives on.
+ */
+const livesOn = ({ expression, arguments: given }: ts.CallExpression, owner: Owner): boolean =>
+  owner.policy === "generic" &&
+  owner.args === "transfer" &&
+  ((ts.isPropertyAccessExpression(expression) && sounds.test(expression.name.text)) ||
+    given.some((a) => ts.isArrowFunction(unwrap(a)) || ts.isFunctionExpression(unwrap(a))));
 
 /** A fluent method of a resource that may give the resource itself. */
 function mayGiveItself(session: Session, call: ts.CallExpression, { owner }: Owned): boolean {

@@ -210,6 +210,14 @@ function endedLater(node: ts.ClassLikeDeclaration, { name, owned }: Member): boo
   );
 }
 
+/** No `;`, and no `return done;`. */
+const isDeed = (statement: ts.Statement): boolean =>
+  !ts.isEmptyStatement(statement) &&
+  !(
+    ts.isReturnStatement(statement) &&
+    (!statement.expression || ts.isIdentifier(unwrap(statement.expression)))
+  );
+
 /** `[Symbol.dispose]() {}` beside a `dispose()` that does the work: `using` would free nothing. */
 function checkEmpty(
   file: FileAnalysis,
@@ -223,8 +231,7 @@ function checkEmpty(
       m.body !== undefined &&
       ["dispose", "@@dispose", "@@asyncDispose"].includes(memberName(m.name)),
   );
-  const does = (method: Method): boolean =>
-    method.body.statements.some((s) => !ts.isEmptyStatement(s));
+  const does = (method: Method): boolean => method.body.statements.some(isDeed);
   const other = all.find(does);
   if (
     !other ||
