@@ -112,6 +112,11 @@ export interface OwnerSettings {
   safeAfterDispose?: string[];
   /** Base classes whose instances own the values stored in their fields. */
   managers?: string[];
+  /**
+   * Methods that classes with such a base write and the library calls, by way of others of theirs:
+   * `model.call(x)` runs the `forward` of a model.
+   */
+  overrides?: { method: string; calledBy: string[] }[];
   /** Values scopes never free although the type is owned (TF.js variables). */
   outsideScopes?: string[];
   /**

@@ -43,6 +43,7 @@ function namesIn(owner: OwnerSettings): string[] {
       owner.adopts,
       owner.safeAfterDispose,
       owner.managers,
+      owner.overrides?.flatMap(({ method, calledBy }) => [method, ...calledBy]),
       owner.outsideScopes,
       owner.alias,
     ].flat(),

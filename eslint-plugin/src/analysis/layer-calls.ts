@@ -1,13 +1,16 @@
 /**
- * Layer calls: the `call()` of a class that extends a layer of the library. Models run it in a
- * scope of their own, with `predict`, `evaluate` and `fit` alike. Used by `scope-context.ts` alone.
+ * Layer calls: methods that a class with a base of the library writes and the library calls. Some
+ * models run the `call()` of a layer in a scope of their own, with `predict`, `evaluate` and `fit`
+ * alike; others run `forward` in the scope of whoever calls the model. Used by `scope-context.ts`
+ * alone.
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
+import { callsNamed } from "./call-index.ts";
 import { extendsLibrary } from "./library-names.ts";
 import { managed } from "./members.ts";
 import type { Session } from "./session.ts";
-import { memberName } from "./syntax.ts";
+import { memberName, type CallLike } from "./syntax.ts";
 
 /** Whether a method is the `call()` of a layer, which the model it is in runs in a scope. */
 export function isLayerCall(session: Session, fn: ts.Node): boolean {
@@ -23,3 +26,29 @@ export function isLayerCall(session: Session, fn: ts.Node): boolean {
 
 const isLayer = (session: Session, node: ts.ClassLikeDeclaration, owner: Owner): boolean =>
   managed(session, node, owner.managers) || extendsLibrary(session.oracle, node, owner);
+
+/** The calls by which the library comes to a method: `model.call(x)` for its `forward`. */
+export function callsThrough(session: Session, fn: ts.Node): CallLike[] {
+  const node = fn.parent;
+  if (!ts.isMethodDeclaration(fn) || !ts.isClassLike(node)) return [];
+  const name = memberName(fn.name);
+  const by = session.settings.owners.flatMap((owner) =>
+    owner.overrides
+      .filter(({ method }) => method === name && managed(session, node, owner.managers))
+      .flatMap(({ calledBy }) => calledBy),
+  );
+  if (by.length === 0) return [];
+  const names = session.oracle.ancestors(node);
+  return by
+    .flatMap((caller) => callsNamed(session.oracle, caller))
+    .filter((call) => names.includes(receiverOf(session, call)));
+}
+
+/** The name of the class that a call of a method which only the library has is asked of. */
+function receiverOf(session: Session, call: CallLike): string {
+  const { expression } = call;
+  if (!ts.isPropertyAccessExpression(expression) || session.oracle.callee(call).body) return "";
+  if (expression.expression.kind !== ts.SyntaxKind.SuperKeyword)
+    return session.oracle.typeName(expression.expression);
+  return ts.findAncestor(call, ts.isClassLike)?.name?.text ?? "";
+}

@@ -22,7 +22,7 @@ import {
 } from "./script-names.ts";
 import { hasBody, unwrap, type CallLike, type FunctionWithBody, within } from "./syntax.ts";
 import type { Divided, ScopeState, Session } from "./session.ts";
-import { isLayerCall } from "./layer-calls.ts";
+import { callsThrough, isLayerCall } from "./layer-calls.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
 
@@ -160,7 +160,7 @@ export class ScopeContext {
     const counts = (node: ts.Node): boolean =>
       !within(node, fn) && (inTest || !isTestFile(node.getSourceFile()));
     const calls = sites.calls.filter((c) => isNamedSurely(session, c) || !isOfLibrary(session, c));
-    const run = [...calls, ...sites.reads].filter(counts);
+    const run = [...calls, ...callsThrough(session, fn), ...sites.reads].filter(counts);
     return [
       ...run.map((node) => ({ node, state: this.stateAt(session, node) })),
       ...sites.values.filter(counts).map((node) => ({ node, state: this.ofValue(session, node) })),

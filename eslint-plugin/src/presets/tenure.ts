@@ -57,6 +57,7 @@ export const tenure: readonly OwnerSettings[] = [
       "requiresGrad",
     ],
     managers: ["Module", "Optimizer", "Sequential"],
+    overrides: [{ method: "forward", calledBy: ["call"] }],
     policy: "protocol",
   },
   {
