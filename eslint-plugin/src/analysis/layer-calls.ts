@@ -27,18 +27,27 @@ export function isLayerCall(session: Session, fn: ts.Node): boolean {
 const isLayer = (session: Session, node: ts.ClassLikeDeclaration, owner: Owner): boolean =>
   managed(session, node, owner.managers) || extendsLibrary(session.oracle, node, owner);
 
-/** The calls by which the library comes to a method: `model.call(x)` for its `forward`. */
-export function callsThrough(session: Session, fn: ts.Node): CallLike[] {
+/** Whether the library calls a method, each time that one of its own is called. */
+export const isCalledThrough = (session: Session, fn: ts.Node): boolean =>
+  callersOf(session, fn).length > 0;
+
+/** The methods of the library that call one that a class with a base of it writes. */
+function callersOf(session: Session, fn: ts.Node): string[] {
   const node = fn.parent;
   if (!ts.isMethodDeclaration(fn) || !ts.isClassLike(node)) return [];
   const name = memberName(fn.name);
-  const by = session.settings.owners.flatMap((owner) =>
+  return session.settings.owners.flatMap((owner) =>
     owner.overrides
       .filter(({ method }) => method === name && managed(session, node, owner.managers))
       .flatMap(({ calledBy }) => calledBy),
   );
+}
+
+/** The calls by which the library comes to a method: `model.call(x)` for its `forward`. */
+export function callsThrough(session: Session, fn: ts.Node): CallLike[] {
+  const by = callersOf(session, fn);
   if (by.length === 0) return [];
-  const names = session.oracle.ancestors(node);
+  const names = session.oracle.ancestors(fn.parent as ts.ClassLikeDeclaration);
   return by
     .flatMap((caller) => callsNamed(session.oracle, caller))
     .filter((call) => names.includes(receiverOf(session, call)));

@@ -11,9 +11,10 @@ import { lostInnerLists } from "./inner-lists.ts";
 import { globalsOf } from "./globals.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import { leavesHeld } from "./field-tests.ts";
 import {
   fieldOfThis,
-  managed,
+  isManaged,
   mentionsField,
   ownedMembers,
   reach,
@@ -62,9 +63,9 @@ export function lostStores(session: Session, file: ts.SourceFile): LostStore[] {
 // ---- fields ----
 
 function lostFields(session: Session, node: ts.ClassLikeDeclaration): LostStore[] {
-  const members = new Map(ownedMembers(session, node).map((m) => [m.name, m]));
-  const [first] = members.values();
-  if (!first || managed(session, node, first.owned.owner.managers)) return [];
+  const all = ownedMembers(session, node).filter((m) => !isManaged(session, node, m));
+  if (all.length === 0) return [];
+  const members = new Map(all.map((m) => [m.name, m]));
   const found: LostStore[] = [];
   for (const place of node.members) {
     const fn = functionOf(place);
@@ -145,7 +146,8 @@ function endsElsewhere(
   const { field } = store;
   const looks = (at: ts.Node): boolean =>
     at === store.node ||
-    (fieldOfThis(at)?.name.text === field && (isLook(session, at) || comesAfter(at, store.node)));
+    (fieldOfThis(at)?.name.text === field &&
+      (isLook(session, at) || comesAfter(at, store.node) || leavesHeld(at, store.node)));
   const { facts } = session.oracle;
   const speaks = (m: ts.Node): boolean => mentionsField(facts, m, field, looks);
   if (speaks(place)) return true;

@@ -9,7 +9,7 @@ import { enclosingFunction, returnsOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import type { Effect } from "./transfer.ts";
-import { hasBody, isEmptyContainer, isNullish, memberName, unwrap } from "./syntax.ts";
+import { hasBody, isEmptyContainer, isNullish, memberName, someWithin, unwrap } from "./syntax.ts";
 
 /** A field of a class that holds something the class made. */
 export interface Member {
@@ -143,7 +143,14 @@ export function sharedElsewhere(
   return found;
 }
 
-/** Whether a base class owns the values in the fields. */
+/** Whether a base class owns what a field holds: it sees no `#private` one. */
+export const isManaged = (
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  { name, owned }: Member,
+): boolean => !name.startsWith("#") && managed(session, node, owned.owner.managers);
+
+/** Whether one of some classes of a library is a base of a class. */
 export const managed = (
   session: Session,
   node: ts.ClassLikeDeclaration,
@@ -164,11 +171,27 @@ export function reach(
   const visit = (member: ts.Node): void => {
     if (reached.has(member)) return;
     reached.add(member);
-    for (const { name, method } of methods)
-      if (!reached.has(method) && mentionsField(facts, member, name)) visit(method);
+    const mentions = facts.of(member, mentionsIn);
+    const calls = (name: string): boolean =>
+      mentions.has(null) || mentions.get(name)?.some((at) => !isOfOther(at, member)) === true;
+    for (const { name, method } of methods) if (!reached.has(method) && calls(name)) visit(method);
   };
   start.forEach(visit);
   return reached;
+}
+
+/** `this.x.dispose`, and `old.dispose` of a local: not the method of that name of the class. */
+function isOfOther(at: ts.Node, member: ts.Node): boolean {
+  if (!ts.isPropertyAccessExpression(at)) return false;
+  const on = unwrap(at.expression);
+  if (fieldOfThis(on)) return true;
+  if (!ts.isIdentifier(on)) return false;
+  const isDeclared = (node: ts.Node): boolean =>
+    (ts.isVariableDeclaration(node) || ts.isParameter(node)) &&
+    ts.isIdentifier(node.name) &&
+    node.name.text === on.text &&
+    node.initializer?.kind !== ts.SyntaxKind.ThisKeyword;
+  return someWithin(member, isDeclared);
 }
 
 /** The methods of a class that have a body, by name. */

@@ -8,6 +8,7 @@ import { callSitesOf, nameOf } from "./call-sites.ts";
 import { functionValue, handedTo, isEventHandler } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isExported } from "./exported.ts";
+import { isCalledThrough } from "./layer-calls.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import {
@@ -68,7 +69,7 @@ export function surelyRunsOften(session: Session, place: ts.Node): boolean {
   if (handedTo(place)) return isHandler(session, place);
   const name = nameOf(place);
   if (name === undefined || !hasBody(place)) return false;
-  return often.test(name) || isCalledAgain(session, place, 0);
+  return often.test(name) || isCalledThrough(session, place) || isCalledAgain(session, place, 0);
 }
 
 /** Whether a function is handed to something that calls it for what happens, or for each item. */
@@ -100,12 +101,16 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     if (home && within(home, caller ?? home)) return isInLoop(site, home);
     if (within(site, fn) || isHandedToRepeat(site) || isEventHandler(functionValue(site)))
       return true;
-    if (isInLoop(site, caller) || (caller && isEventHandler(caller))) return true;
+    if (isInLoop(site, caller) || (caller && isCalledByOthers(session, caller))) return true;
     if (caller && ts.isConstructorDeclaration(caller) && isOfThis(site)) return false;
     if (caller && handedTo(caller)) return isHandler(session, caller);
     return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
   });
 }
+
+/** Whether the event loop or the library calls a function each time that something happens. */
+const isCalledByOthers = (session: Session, fn: ts.Node): boolean =>
+  isEventHandler(fn) || isCalledThrough(session, fn);
 
 /** `this.setUp()`: in a constructor that is an object of its own each time. */
 const isOfThis = (site: ts.Node): boolean =>

@@ -56,13 +56,12 @@ export const tenure: readonly OwnerSettings[] = [
       "toString",
       "requiresGrad",
     ],
-    managers: ["Module", "Optimizer", "Sequential"],
-    overrides: [{ method: "forward", calledBy: ["call"] }],
     policy: "protocol",
   },
   {
     // Modules and optimizers own tensors and are no tensors: nothing but their own `dispose()`
-    // frees them, and who is handed one may keep it.
+    // frees them, and who is handed one may keep it. They own the modules in their fields, and of
+    // tensors those they were given with `parameter` or `buffer` alone.
     noun: "module",
     types: [
       { from: "package", package: "tenure", name: ["Module", "Optimizer", "DataLoader"] },
@@ -77,6 +76,7 @@ export const tenure: readonly OwnerSettings[] = [
     args: "transfer",
     safeAfterDispose: ["training", "length", "isDisposed"],
     managers: ["Module", "Optimizer", "Sequential"],
+    overrides: [{ method: "forward", calledBy: ["call"] }],
     policy: "generic",
   },
 ];
