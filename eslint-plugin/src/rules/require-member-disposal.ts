@@ -22,13 +22,19 @@ import {
   leftByClosures,
   type LeftBehind,
 } from "../analysis/left-behind.ts";
+import {
+  endedLater,
+  endingWithoutSuper,
+  inheritsEnding,
+  isLeftByBase,
+} from "../analysis/inherited-endings.ts";
 import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import { leftOutOf } from "../analysis/partial-records.ts";
 import {
   emptyLoops,
   loopValue,
-  managed,
+  isManaged,
   mentionsField,
   ownedMembers,
   reach,
@@ -36,7 +42,7 @@ import {
   type Member,
 } from "../analysis/members.ts";
 import type { Session } from "../analysis/session.ts";
-import { isTarget, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
+import { memberName, someWithin, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 import { toEnd } from "../owner.ts";
@@ -47,6 +53,9 @@ type Id =
   | "closure"
   | "forgotten"
   | "noDispose"
+  | "inherited"
+  | "noSuper"
+  | "callSuper"
   | "empty"
   | "emptyLoop"
   | "addLine"
@@ -67,6 +76,11 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     noDispose:
       "`{{ field }}` holds a {{ noun }} this class made, and the class has no `{{ method }}`; " +
       "give it one.",
+    inherited:
+      "`{{ field }}` holds a {{ noun }} this class made, which the `{{ method }}` it inherits " +
+      "does not free; override that.",
+    noSuper: "`{{ method }}` does not call `super.{{ method }}`, which frees the rest; call it.",
+    callSuper: "Call `super.{{ method }}`.",
     empty:
       "`{{ method }}` does nothing, and `{{ other }}` is what frees what this class owns; call it.",
     emptyLoop: "This loop goes over what `{{ field }}` holds and disposes none; dispose each.",
@@ -101,6 +115,7 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     for (const node of file.facts.classes(file.file)) {
       const forgotten = checkClass(file, node, options.requireDispose, report);
       checkLoops(file, node, forgotten, report);
+      checkSuper(file, node, report);
       endlessFields(file.session, node).forEach(tell);
     }
     leftByClosures(file.session, file.file).forEach(tell);
@@ -121,15 +136,23 @@ function checkClass(
   report: (f: Finding<Id>) => void,
 ): ReadonlySet<string> {
   const forgotten = new Set<string>();
-  const members = ownedMembers(file.session, node);
-  checkEmpty(file, node, members, report);
-  if (members.length === 0 || managed(file.session, node, members[0]!.owned.owner.managers))
-    return forgotten;
+  const all = ownedMembers(file.session, node);
+  checkEmpty(file, node, all, report);
+  const members = all.filter((m) => !isManaged(file.session, node, m));
+  if (members.length === 0) return forgotten;
   const named = disposers(node, members[0]!.owned);
   const byDeed = named.length === 0 && members[0]!.owned.owner.policy !== "generic";
   const methods = byDeed ? endingsByDeed(file.session, node, members) : named;
   const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
   if (methods.length === 0) {
+    const left = base && inheritsEnding(file.session, node);
+    for (const m of left ? members : [])
+      if (isLeftByBase(file.session, node, m))
+        report({
+          mark: markOf(m.at),
+          messageId: "inherited",
+          data: { field: `this.${m.name}`, noun: m.owned.owner.noun, method: endOf(m.owned) },
+        });
     if (base) return forgotten;
     const all = requireDispose || isMadeAgain(file.session, node);
     const first =
@@ -178,6 +201,23 @@ function checkClass(
   return forgotten;
 }
 
+/** An ending of a class that takes the place of its base's and does not call it. */
+function checkSuper(
+  file: FileAnalysis,
+  node: ts.ClassLikeDeclaration,
+  report: (f: Finding<Id>) => void,
+): void {
+  const method = endingWithoutSuper(file.session, node);
+  if (!method?.body) return;
+  const data = { method: `${method.name.getText()}()` };
+  const ending = { member: method, body: method.body };
+  const suggest: Suggestion<Id>[] = [
+    { messageId: "callSuper", data, fix: lastLine(ending, `super.${data.method};`) },
+  ];
+  const mark = { start: method.name.getStart(), end: method.name.getEnd() };
+  report({ mark, messageId: "noSuper", data, suggest });
+}
+
 /** How the method is called that a class should have. */
 const endOf = ({ owner }: Owned): string => `${owner.dispose.methods[0] ?? "dispose"}()`;
 
@@ -193,22 +233,6 @@ const leftToBase = (
 ): boolean =>
   !node.members.some((m) => m.name !== undefined && memberName(m.name) === field) &&
   [...reached].some((m) => someWithin(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword));
-
-/** Whether another method frees a field and leaves it so: `dispose()` may have it called later. */
-function endedLater(node: ts.ClassLikeDeclaration, { name, owned }: Member): boolean {
-  const isField = (at: ts.Node): boolean =>
-    ts.isPropertyAccessExpression(at) &&
-    at.expression.kind === ts.SyntaxKind.ThisKeyword &&
-    at.name.text === name;
-  const ends = (at: ts.Node): boolean =>
-    ts.isPropertyAccessExpression(at) &&
-    isField(at.expression) &&
-    owned.owner.dispose.methods.includes(at.name.text);
-  const sets = (at: ts.Node): boolean => isField(at) && isTarget(at);
-  return node.members.some(
-    (m) => ts.isMethodDeclaration(m) && someWithin(m, ends) && !someWithin(m, sets),
-  );
-}
 
 /** No `;`, and no `return done;`. */
 const isDeed = (statement: ts.Statement): boolean =>
@@ -328,11 +352,7 @@ function isUnconditional(at: ts.Node): boolean {
   return statement !== undefined && ts.isConstructorDeclaration(statement.parent.parent);
 }
 
-function addLine(
-  { member: method, body }: Ending,
-  member: Member,
-  data: Record<string, string>,
-): Suggestion<Id>[] {
+function addLine(ending: Ending, member: Member, data: Record<string, string>): Suggestion<Id>[] {
   const name = member.owned.owner.dispose.methods[0];
   if (
     member.owned.shape === "record" ||
@@ -340,16 +360,19 @@ function addLine(
     (member.owned.shape === "many" && member.owned.nullable)
   )
     return [];
-  const last = body.statements[body.statements.length - 1];
-  const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
   const sure = member.inConstructor && !member.owned.nullable && isUnconditional(member.at);
   const line =
     member.owned.shape === "many"
       ? `for (const value of this.${member.name}.values()) value.${name}();`
       : `this.${member.name}${sure ? "" : "?"}.${name}();`;
+  return [{ messageId: "addLine", data, fix: lastLine(ending, line) }];
+}
+
+/** Puts a line at the end of a method. */
+function lastLine({ member: method, body }: Ending, line: string): Suggestion<Id>["fix"] {
+  const last = body.statements[body.statements.length - 1];
+  const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
   const at = last ? last.getEnd() : body.getStart() + 1;
   const text = last ? `\n${indent}${line}` : `\n${indent}${line}\n${indentOf(method)}`;
-  return [
-    { messageId: "addLine", data, fix: (fixer) => fixer.insertTextAfterRange([at, at], text) },
-  ];
+  return (fixer) => fixer.insertTextAfterRange([at, at], text);
 }
