@@ -14,7 +14,7 @@ const header = `import {
   scoped, scopedAsync, stack, sync, tensor, where, zeros,
 } from "tenure";
 import { ArrayDataset, DataLoader } from "tenure/data";
-import { Linear, Module, ModuleList } from "tenure/nn";
+import { Dropout, Linear, Module, ModuleList, PReLU, ReLU } from "tenure/nn";
 `;
 
 /** One hand-written case. */

@@ -9,6 +9,7 @@ import { functionHanded } from "./callee.ts";
 import { returnsOf } from "./fate.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "./holding.ts";
+import { holdsNothing } from "./holds-nothing.ts";
 import { joinAll } from "./join.ts";
 import { keptBy, scopeCallback } from "./keeps.ts";
 import { endedByOthers } from "./made-with.ts";
@@ -130,7 +131,9 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   if (call.expression.kind === ts.SyntaxKind.SuperKeyword) return "unknown";
   if (ts.isNewExpression(call)) {
     if (owned.shape !== "one") return builtinFreshness(session, call, callee);
-    return endedByOthers(session, call, owned.owner) ? "unknown" : "fresh";
+    const { owner } = owned;
+    if (holdsNothing(session, call, owner)) return "never";
+    return endedByOthers(session, call, owner) ? "unknown" : "fresh";
   }
   const { owner } = owned;
   if (callee.tags.fresh) return "fresh";
