@@ -87,6 +87,8 @@ function factsOf(test: ts.Expression, truth: boolean): Fact[] {
   if (ts.isPrefixUnaryExpression(test) && test.operator === ts.SyntaxKind.ExclamationToken)
     return factsOf(test.operand, !truth);
   if (ts.isIdentifier(test)) return [{ id: test, is: truth ? "present" : "null" }];
+  const list = listOf(test);
+  if (list) return [{ id: list, is: truth ? "present" : "null" }];
   const field = fieldOf(test);
   if (field && !/^(is)?[dD]isposed$/.test(field.field))
     return [{ ...field, is: truth ? "present" : "null" }];
@@ -97,7 +99,24 @@ function factsOf(test: ts.Expression, truth: boolean): Fact[] {
   ) {
     return [{ id: test.expression, is: truth ? "disposed" : "undisposed" }];
   }
-  return ts.isBinaryExpression(test) ? comparison(test, truth) : [];
+  if (!ts.isBinaryExpression(test)) return [];
+  const count = countOf(test, truth);
+  return count.length > 0 ? count : comparison(test, truth);
+}
+
+/** The `list` of `list.length`. */
+const listOf = (node: ts.Expression): ts.Identifier | undefined => {
+  const field = fieldOf(node);
+  return field?.field === "length" ? field.id : undefined;
+};
+
+/** `list.length > 0` and `list.length === 0`: a list without elements holds nothing. */
+function countOf({ left, right, operatorToken }: ts.BinaryExpression, truth: boolean): Fact[] {
+  const id = listOf(left);
+  if (!id || !ts.isNumericLiteral(right)) return [];
+  const test = `${operatorToken.getText()}${right.text}`;
+  if (!/^(>0|>=1|!==?0|===?0|<1)$/.test(test)) return [];
+  return [{ id, is: /^[>!]/.test(test) === truth ? "present" : "null" }];
 }
 
 const fieldOf = (node: ts.Expression): { id: ts.Identifier; field: string } | undefined =>

@@ -4,6 +4,7 @@
  * questions about syntax; used by `lost-stores.ts`.
  */
 import ts from "typescript";
+import { saysEmpty } from "./found-empty.ts";
 import { fieldOfThis } from "./members.ts";
 import { isNullish, unwrap, within } from "./syntax.ts";
 
@@ -37,27 +38,25 @@ function testAround(field: ts.Expression): ts.IfStatement | undefined {
 const isPartOfTest = (node: ts.Node): boolean =>
   ts.isParenthesizedExpression(node) ||
   (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken) ||
-  (ts.isBinaryExpression(node) &&
-    (joins.has(node.operatorToken.kind) || equals(node) !== undefined));
+  (ts.isBinaryExpression(node) && (joins.has(node.operatorToken.kind) || isNullTest(node)));
 
 const joins: ReadonlySet<ts.SyntaxKind> = new Set([
   ts.SyntaxKind.AmpersandAmpersandToken,
   ts.SyntaxKind.BarBarToken,
 ]);
 
-/** Whether a comparison with nothing asks for it, or for the opposite; undefined for all else. */
-function equals({ operatorToken, left, right }: ts.BinaryExpression): boolean | undefined {
-  if (!isNullish(unwrap(left)) && !isNullish(unwrap(right))) return undefined;
-  const sign = operatorToken.getText();
-  return /^[!=]==?$/.test(sign) ? sign.startsWith("=") : undefined;
-}
+/** `x === null`, `undefined != x`. */
+const isNullTest = ({ operatorToken, left, right }: ts.BinaryExpression): boolean =>
+  /^[!=]==?$/.test(operatorToken.getText()) &&
+  (isNullish(unwrap(left)) || isNullish(unwrap(right)));
 
 /** Whether an `if` lets nobody come to a store but with an empty field. */
 function tellsEmpty(test: ts.IfStatement, field: string, store: ts.Node): boolean {
   const { expression, thenStatement, elseStatement } = test;
-  if (within(store, thenStatement)) return isEmptyWhen(expression, field, true);
-  if (elseStatement && within(store, elseStatement)) return isEmptyWhen(expression, field, false);
-  return !leaves(thenStatement) || isEmptyWhen(expression, field, false);
+  const isField = (node: ts.Expression): boolean => fieldOfThis(unwrap(node))?.name.text === field;
+  if (within(store, thenStatement)) return saysEmpty(expression, true, isField);
+  if (elseStatement && within(store, elseStatement)) return saysEmpty(expression, false, isField);
+  return !leaves(thenStatement) || saysEmpty(expression, false, isField);
 }
 
 /** Whether a branch ends with a way out. */
@@ -71,21 +70,3 @@ function leaves(branch: ts.Node): boolean {
       ts.isBreakStatement(last))
   );
 }
-
-/** Whether a field holds nothing where a condition has an answer. */
-function isEmptyWhen(condition: ts.Expression, field: string, answer: boolean): boolean {
-  const at = unwrap(condition);
-  if (ts.isPrefixUnaryExpression(at)) return isEmptyWhen(at.operand, field, !answer);
-  if (!ts.isBinaryExpression(at)) return !answer && fieldOfThis(at)?.name.text === field;
-  const asks = equals(at);
-  if (asks !== undefined)
-    return asks === answer && [at.left, at.right].some((side) => isField(side, field));
-  if (!joins.has(at.operatorToken.kind)) return false;
-  const left = isEmptyWhen(at.left, field, answer);
-  const right = isEmptyWhen(at.right, field, answer);
-  const isAnd = at.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken;
-  return isAnd === answer ? left || right : left && right;
-}
-
-const isField = (node: ts.Expression, field: string): boolean =>
-  fieldOfThis(unwrap(node))?.name.text === field;

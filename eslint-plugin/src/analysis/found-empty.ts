@@ -24,7 +24,7 @@ export function isFoundEmpty(node: ts.Node, isPlace: (node: ts.Expression) => bo
 }
 
 /** Whether a test that holds, or does not, says that the place is empty. */
-function saysEmpty(
+export function saysEmpty(
   test: ts.Expression,
   holds: boolean,
   isPlace: (node: ts.Expression) => boolean,
