@@ -7,6 +7,7 @@ import ts from "typescript";
 import { saysEmpty } from "./found-empty.ts";
 import { fieldOfThis } from "./members.ts";
 import { isNullish, unwrap, within } from "./syntax.ts";
+import { isOnOtherWay, leaves } from "./ways.ts";
 
 /** Whether a mention of a field says nothing of what it holds where the store is reached. */
 export function leavesHeld(at: ts.Node, store: ts.BinaryExpression): boolean {
@@ -15,16 +16,6 @@ export function leavesHeld(at: ts.Node, store: ts.BinaryExpression): boolean {
   if (isOnOtherWay(at, store)) return true;
   const test = testAround(field);
   return test !== undefined && !tellsEmpty(test, field.name.text, store);
-}
-
-/** Whether a node stands in a branch that leaves before the store, or in the other of two. */
-function isOnOtherWay(at: ts.Node, store: ts.Node): boolean {
-  for (let node = at; !ts.isFunctionLike(node) && !ts.isSourceFile(node); node = node.parent) {
-    const test = node.parent;
-    if (!ts.isIfStatement(test) || node === test.expression || within(store, node)) continue;
-    if (within(store, test) || leaves(node)) return true;
-  }
-  return false;
 }
 
 /** The `if` that asks whether a field holds something, where that is all that a mention does. */
@@ -57,16 +48,4 @@ function tellsEmpty(test: ts.IfStatement, field: string, store: ts.Node): boolea
   if (within(store, thenStatement)) return saysEmpty(expression, true, isField);
   if (elseStatement && within(store, elseStatement)) return saysEmpty(expression, false, isField);
   return !leaves(thenStatement) || saysEmpty(expression, false, isField);
-}
-
-/** Whether a branch ends with a way out. */
-function leaves(branch: ts.Node): boolean {
-  const last = ts.isBlock(branch) ? branch.statements.at(-1) : branch;
-  return (
-    last !== undefined &&
-    (ts.isReturnStatement(last) ||
-      ts.isThrowStatement(last) ||
-      ts.isContinueStatement(last) ||
-      ts.isBreakStatement(last))
-  );
 }

@@ -7,11 +7,14 @@ import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isOwnList } from "./fresh-variables.ts";
-import { fieldOfThis, ownedMembers } from "./members.ts";
+import { fieldOfThis, mentionsField, ownedMembers } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { putInto } from "./inner-lists.ts";
+import { entryOf, looksAtEntry } from "./replaced-entries.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
+import { rootOf, someWithin, unwrap } from "./syntax.ts";
+import { isOnOtherWay } from "./ways.ts";
 
 /** One or all values taken out of a container. */
 export interface Removal {
@@ -41,7 +44,7 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
   const lent = found.owned.owner.policy === "generic" && !local;
   if (lent && !isFilled(session, found.container)) return null;
   if (isAtHand(session, found)) return null;
-  return mentionedElsewhere(session, found, local) ? null : { ...found, local };
+  return mentionedElsewhere(session, found) ? null : { ...found, local };
 }
 
 type Found = Omit<Removal, "local">;
@@ -164,25 +167,57 @@ function isFilled(session: Session, container: ts.Expression): boolean {
 
 /**
  * Whether the function mentions the element or the container elsewhere: it may have been disposed
- * or taken out there.
+ * or taken out there. What has left is out of the reach of what comes later, but for the next turn.
  */
-function mentionedElsewhere(session: Session, { node, container }: Found, local: boolean): boolean {
+function mentionedElsewhere(session: Session, found: Found): boolean {
+  const { node, container } = found;
   const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
+  const turns = inLoop(node, root);
   const visit = (inner: ts.Node): boolean => {
-    if (inner === node) return false;
+    if (inner === node || (inner.pos > node.end && !turns)) return false;
     if (ts.isIdentifier(inner) && isDeclared(inner)) return false;
-    // what leaves a local list is out of the reach of what comes later, but for the next turn
-    if (local && inner.pos > node.end && !inLoop(node, root)) return false;
-    if (
+    const isMention =
       (ts.isPropertyAccessExpression(inner) || ts.isIdentifier(inner)) &&
       samePlace(session.oracle, inner, container) &&
-      mayTake(inner)
-    )
-      return true;
+      mayTake(inner) &&
+      !isOfOtherKey(session, inner, found) &&
+      !looksAtEntry(session, inner);
+    const takes = isMention || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
+    if (takes && !isOnOtherWay(inner, node)) return true;
     return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
   };
   return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
 }
+
+/** `map.get(key)` beside `map.delete(oldest)`: a name for another place. */
+function isOfOtherKey({ oracle }: Session, mention: ts.Expression, { node }: Found): boolean {
+  const key = ts.isCallExpression(node) ? node.arguments[0] : undefined;
+  const got = entryOf(mention);
+  const other = got && (ts.isCallExpression(got) ? got.arguments[0] : undefined);
+  if (!key || !other) return false;
+  const [a, b] = [unwrap(key), unwrap(other)];
+  if (!ts.isIdentifier(a) || !ts.isIdentifier(b)) return false;
+  const [one, two] = [oracle.declarationAt(a), oracle.declarationAt(b)];
+  const speaksOf = (declaration: ts.Declaration | undefined, { text }: ts.Identifier): boolean =>
+    declaration === undefined ||
+    someWithin(declaration, (n) => ts.isIdentifier(n) && n.text === text);
+  return !speaksOf(one, b) && !speaksOf(two, a);
+}
+
+/** `this.lookup(key)`, `this.end(key)`: a function of the program that speaks of the container. */
+function givesOrEnds(session: Session, call: ts.CallExpression, { container }: Found): boolean {
+  const field = fieldOfThis(container);
+  const { body } = session.oracle.callee(call);
+  if (!field || !body || !hasThis(call)) return false;
+  if (session.oracle.ownedAt(call) && fateOf(call).kind === "dropped") return false;
+  return mentionsField(session.oracle.facts, body, field.name.text, (at) => {
+    const mention = fieldOfThis(at);
+    return mention?.name.text === field.name.text && !mayTake(mention);
+  });
+}
+
+const hasThis = ({ expression }: ts.CallExpression): boolean =>
+  rootOf(expression).kind === ts.SyntaxKind.ThisKeyword;
 
 const isDeclared = (id: ts.Identifier): boolean =>
   ts.isVariableDeclaration(id.parent) && id.parent.name === id;
@@ -192,6 +227,9 @@ function inLoop(node: ts.Node, root: ts.Node): boolean {
     if (ts.isIterationStatement(at, false)) return true;
   return false;
 }
+
+/** Methods of containers that hand nothing out. */
+const looking = new Set(["has", "set", "push", "add", "keys", "includes", "indexOf", "delete"]);
 
 /** Membership tests, sizes, writes and plain checks do not free anything. */
 function mayTake(container: ts.Expression): boolean {
@@ -204,7 +242,7 @@ function mayTake(container: ts.Expression): boolean {
   )
     return false;
   if (fate.kind === "receiver")
-    return !["has", "set", "push", "add", "keys", "includes", "indexOf"].includes(fate.member);
+    return !looking.has(fate.member);
   if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
   if (fate.kind !== "element") return true;
   const access = fate.node as ts.ElementAccessExpression;

@@ -177,20 +177,30 @@ function onlyReads(session: Session, table: ts.Expression, updates: boolean): bo
       (/^(size|length)$/.test(parent.name.text) ||
         (updates && /^(set|push)$/.test(parent.name.text)))
     );
-  if (isTarget(got)) return updates;
+  return isTarget(got) ? updates : onlyLooked(session, got, updates);
+}
+
+/** Whether an entry that is asked for is only looked at, under another name too. */
+function onlyLooked(session: Session, got: ts.Expression, tests: boolean): boolean {
   const { kind, node } = fateOf(got);
-  if (kind === "operand") return false;
+  if (kind === "operand") return tests;
   if (kind !== "bound" || !ts.isVariableDeclaration(node) || !ts.isIdentifier(node.name))
     return onlyLooksAt(session.transfer(got).effect);
   const { name } = node;
   const home = enclosingFunction(node);
   return referencesTo(session.oracle, node, name, home ?? node.getSourceFile()).every(
-    (id) => id === name || ((updates || !isTested(id)) && onlyLooksAt(session.transfer(id).effect)),
+    (id) => id === name || ((tests || !isTested(id)) && onlyLooksAt(session.transfer(id).effect)),
   );
 }
 
+/** Whether a mention of a table asks for an entry and only looks at it, tests included. */
+export function looksAtEntry(session: Session, table: ts.Expression): boolean {
+  const got = entryOf(table);
+  return got !== undefined && !isTarget(got) && onlyLooked(session, got, true);
+}
+
 /** The entry that a mention of a table asks for: `table.get(key)`, `table[key]`. */
-function entryOf(table: ts.Expression): ts.Expression | undefined {
+export function entryOf(table: ts.Expression): ts.Expression | undefined {
   const { parent } = table;
   if (ts.isElementAccessExpression(parent) && parent.expression === table) return parent;
   const isGet =

@@ -1,0 +1,43 @@
+/**
+ * Ways: whether two places of a function lie on ways of which only one is taken: the branches of an
+ * `if`, the clauses of a `switch`, and what comes after a branch that leaves. Pure questions about
+ * syntax; used by the verbs about fields and removed elements.
+ */
+import ts from "typescript";
+import { within } from "./syntax.ts";
+
+/** Whether nobody who comes by one place comes to the other in the same turn. */
+export function isOnOtherWay(at: ts.Node, other: ts.Node): boolean {
+  for (let node = at; !ts.isSourceFile(node); node = node.parent) {
+    const { parent } = node;
+    if (within(other, node)) return false;
+    if (ts.isCaseOrDefaultClause(node) && ts.isCaseBlock(parent) && within(other, parent))
+      return isOtherClause(node, parent, other);
+    if (!ts.isIfStatement(parent) || node === parent.expression) continue;
+    const isArm = within(other, parent) && !within(other, parent.expression);
+    if (isArm || (other.pos >= parent.end && leaves(node))) return true;
+  }
+  return false;
+}
+
+/** Whether no clause from the first of two on, up to the second, falls through. */
+function isOtherClause(clause: ts.CaseOrDefaultClause, all: ts.CaseBlock, other: ts.Node): boolean {
+  const at = all.clauses.indexOf(clause);
+  const to = all.clauses.findIndex((c) => within(other, c));
+  return all.clauses.slice(Math.min(at, to), Math.max(at, to)).some(leaves);
+}
+
+/** Whether a branch ends with a way out. */
+export function leaves(branch: ts.Node): boolean {
+  const list =
+    ts.isBlock(branch) || ts.isCaseOrDefaultClause(branch) ? branch.statements : undefined;
+  const last = list ? list.at(-1) : branch;
+  if (!last) return false;
+  if (ts.isBlock(last)) return leaves(last);
+  return (
+    ts.isReturnStatement(last) ||
+    ts.isThrowStatement(last) ||
+    ts.isContinueStatement(last) ||
+    ts.isBreakStatement(last)
+  );
+}
