@@ -6,7 +6,8 @@
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
 import { disposesArguments, isDisposer } from "./disposes.ts";
-import { fieldOfThis, ownedMembers, sharedElsewhere, type Member } from "./members.ts";
+import { fieldOfThis, ownedMembers, reach, sharedElsewhere, type Member } from "./members.ts";
+import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import { calleeNameNode, isPrivate, isTarget, memberName, someWithin, unwrap } from "./syntax.ts";
 
@@ -46,16 +47,87 @@ export function endingsOf(
   });
 }
 
-/**
- * Methods that end an object by what they do, whatever they are called: they end a field that only
- * the constructor fills, and leave it so.
- */
-export function endingsByDeed(
+/** The methods after which an object is done with: by their names, by deed, by who calls them. */
+export function methodsThatEnd(
   session: Session,
   node: ts.ClassLikeDeclaration,
   members: readonly Member[],
 ): readonly Ending[] {
-  const lasting = members.filter((m) => m.inConstructor && !isSetLater(node, m.name));
+  const { owned } = members[0]!;
+  const named = disposers(node, owned);
+  if (named.length > 0) return named;
+  const { policy, managers } = owned.owner;
+  if (policy === "generic" && managers.length === 0) return [];
+  const closing = closersOf(session, node);
+  if (closing.length > 0) return closing;
+  const byDeed = endingsByDeed(session, node, members);
+  return byDeed.length > 0 ? byDeed : hooksOf(session, node);
+}
+
+/** What an object goes on living after. */
+const pauses = new Set(["clear", "reset", "stop", "end"]);
+
+/** The methods that a framework calls when it is done with a component. */
+const unmounting = ["componentWillUnmount", "disconnectedCallback", "ngOnDestroy"];
+
+/** The methods that end the object's life, for others to call. */
+const disposers = (node: ts.ClassLikeDeclaration, { owner }: Owned): readonly Ending[] =>
+  endingsOf(node, [...unmounting, ...owner.dispose.methods.filter((name) => !pauses.has(name))]);
+
+/** Names of methods that end an object when they end something that it holds. */
+const closing = /^(close|shut_?down|terminate|tear_?down|clean_?up|unload|release|free)$/i;
+
+/** Methods that are called as if they closed the object, and end a value. */
+function closersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Ending[] {
+  const called = node.members.flatMap((m) =>
+    m.name && closing.test(memberName(m.name)) ? [memberName(m.name)] : [],
+  );
+  const ends = (at: ts.Node): boolean =>
+    ts.isExpression(at) &&
+    (ts.isIdentifier(at) || ts.isPropertyAccessExpression(at)) &&
+    session.transfer(at).effect === "disposes";
+  return endingsOf(node, called).filter(({ member }) =>
+    [...reach(session.oracle.facts, node, [member])].some((m) => someWithin(m, ends)),
+  );
+}
+
+/**
+ * The methods of a class that an ending of its base calls: `abstract release()`, which `dispose()`
+ * of the base runs.
+ */
+function hooksOf(session: Session, node: ts.ClassLikeDeclaration): readonly Ending[] {
+  const own = node.members.flatMap((member) =>
+    ts.isMethodDeclaration(member) && member.body ? [{ member, body: member.body }] : [],
+  );
+  const { facts } = session.oracle;
+  let base = baseOf(node);
+  for (let depth = 0; base && depth < 6; depth++) {
+    const holder = session.oracle.declarationAt(base.expression);
+    if (!holder || !ts.isClassLike(holder) || holder.getSourceFile().isDeclarationFile) return [];
+    const run = endingsOf(holder).flatMap((e) => [...reach(facts, holder, [e.member])]);
+    const calls = (name: string): boolean =>
+      run.some((m) => someWithin(m, (at) => fieldOfThis(at)?.name.text === name));
+    const found = own.filter(({ member }) => calls(memberName(member.name)));
+    if (found.length > 0) return found;
+    base = baseOf(holder);
+  }
+  return [];
+}
+
+/** What a class extends. */
+export const baseOf = (node: ts.ClassLikeDeclaration): ts.ExpressionWithTypeArguments | undefined =>
+  node.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types[0];
+
+/**
+ * Methods that end an object by what they do, whatever they are called: they end a field that only
+ * the constructor fills, and leave it so.
+ */
+function endingsByDeed(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  members: readonly Member[],
+): readonly Ending[] {
+  const lasting = members.filter((m) => m.atOnce && !isSetLater(node, m.name));
   return node.members.flatMap((member) => {
     const body = bodyOf(member);
     const { name } = member;

@@ -4,13 +4,14 @@
  * ending of the class's own must call it. Used by the rule about members.
  */
 import ts from "typescript";
+import { baseOf } from "./endings.ts";
 import { managed, reach, sharedElsewhere, type Member } from "./members.ts";
 import type { Session } from "./session.ts";
 import { isTarget, memberName, someWithin } from "./syntax.ts";
 
 /** Whether a class has its ending from a class of a library, with none of its own between. */
 export function inheritsEnding(session: Session, node: ts.ClassLikeDeclaration): boolean {
-  const [base] = baseOf(node);
+  const base = baseOf(node);
   if (!base) return false;
   return session.settings.owners.some(
     (owner) =>
@@ -21,9 +22,6 @@ export function inheritsEnding(session: Session, node: ts.ClassLikeDeclaration):
       }),
   );
 }
-
-const baseOf = (node: ts.ClassLikeDeclaration): readonly ts.ExpressionWithTypeArguments[] =>
-  node.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types ?? [];
 
 /** Whether a field is left by an ending that its class inherits: nobody else has or ends it. */
 export const isLeftByBase = (

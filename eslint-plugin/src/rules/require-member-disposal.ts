@@ -9,11 +9,10 @@ import { keptState } from "../analysis/component-state.ts";
 import { markOf } from "../analysis/consume.ts";
 import {
   classMade,
-  endingsByDeed,
-  endingsOf,
   endlessMembers,
   endsDevice,
   isNeverEnded,
+  methodsThatEnd,
   type Ending,
 } from "../analysis/endings.ts";
 import {
@@ -140,9 +139,7 @@ function checkClass(
   checkEmpty(file, node, all, report);
   const members = all.filter((m) => !isManaged(file.session, node, m));
   if (members.length === 0) return forgotten;
-  const named = disposers(node, members[0]!.owned);
-  const byDeed = named.length === 0 && members[0]!.owned.owner.policy !== "generic";
-  const methods = byDeed ? endingsByDeed(file.session, node, members) : named;
+  const methods = methodsThatEnd(file.session, node, members);
   const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
   if (methods.length === 0) {
     const left = base && inheritsEnding(file.session, node);
@@ -329,16 +326,6 @@ function checkLoops(
 }
 
 type Method = ts.MethodDeclaration & { body: ts.Block };
-
-/** What an object goes on living after. */
-const pauses = new Set(["clear", "reset", "stop", "end"]);
-
-/** The methods that a framework calls when it is done with a component. */
-const unmounting = ["componentWillUnmount", "disconnectedCallback", "ngOnDestroy"];
-
-/** The methods that end the object's life, for others to call. */
-const disposers = (node: ts.ClassLikeDeclaration, { owner }: Owned): readonly Ending[] =>
-  endingsOf(node, [...unmounting, ...owner.dispose.methods.filter((name) => !pauses.has(name))]);
 
 /** Whether nobody else ends what a field holds, though others have it in hand: nobody ever does. */
 function isOnlyLent(session: Session, { at }: Member): boolean {
