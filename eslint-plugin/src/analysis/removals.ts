@@ -241,8 +241,7 @@ function mayTake(container: ts.Expression): boolean {
     isEmpty(fate.node.parent.statement)
   )
     return false;
-  if (fate.kind === "receiver")
-    return !looking.has(fate.member);
+  if (fate.kind === "receiver") return !looking.has(fate.member);
   if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
   if (fate.kind !== "element") return true;
   const access = fate.node as ts.ElementAccessExpression;

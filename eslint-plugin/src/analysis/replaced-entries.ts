@@ -18,6 +18,7 @@ import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import {
   hasBody,
+  isNullish,
   isTarget,
   rootOf,
   someWithin,
@@ -183,15 +184,24 @@ function onlyReads(session: Session, table: ts.Expression, updates: boolean): bo
 /** Whether an entry that is asked for is only looked at, under another name too. */
 function onlyLooked(session: Session, got: ts.Expression, tests: boolean): boolean {
   const { kind, node } = fateOf(got);
-  if (kind === "operand") return tests;
+  if (kind === "operand") return tests && !isCompared(got);
   if (kind !== "bound" || !ts.isVariableDeclaration(node) || !ts.isIdentifier(node.name))
     return onlyLooksAt(session.transfer(got).effect);
   const { name } = node;
   const home = enclosingFunction(node);
   return referencesTo(session.oracle, node, name, home ?? node.getSourceFile()).every(
-    (id) => id === name || ((tests || !isTested(id)) && onlyLooksAt(session.transfer(id).effect)),
+    (id) =>
+      id === name ||
+      (!isCompared(id) && (tests || !isTested(id)) && onlyLooksAt(session.transfer(id).effect)),
   );
 }
+
+/** `table.get(key) === t`: `t` is another name for the entry. */
+const isCompared = ({ parent }: ts.Node): boolean =>
+  ts.isBinaryExpression(parent) &&
+  /^[!=]==?$/.test(parent.operatorToken.getText()) &&
+  !isNullish(unwrap(parent.left)) &&
+  !isNullish(unwrap(parent.right));
 
 /** Whether a mention of a table asks for an entry and only looks at it, tests included. */
 export function looksAtEntry(session: Session, table: ts.Expression): boolean {
