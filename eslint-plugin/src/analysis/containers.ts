@@ -6,14 +6,16 @@
 
 /**
  * What a method does to the values of its container. `receives`: puts its arguments in; `visits`:
- * calls back for each; `reads`: looks at them.
+ * calls back for each; `reads`: looks at them; `views`: gives
+ * them again, in another form.
  */
-export type ContainerMethod = "receives" | "visits" | "reads" | "unknown";
+export type ContainerMethod = "receives" | "visits" | "reads" | "views" | "unknown";
 
 const methods: Readonly<Record<ContainerMethod, readonly string[]>> = {
   receives: ["push", "unshift", "set", "add"],
   visits: ["forEach", "map"],
   reads: ["some", "every", "includes", "indexOf", "join", "has", "keys", "findIndex"],
+  views: ["values", "entries"],
   unknown: [],
 };
 

@@ -267,6 +267,8 @@ function noteTransfer(
     case "moves":
     case "passes":
       if (next && fateOf(next).kind === "returned") effect.returns = true;
+      else if (next && hops < 3)
+        noteTransfer(session, fn, next, session.transfer(next), effect, hops + 1);
       return;
     case "visits":
       noteVisits(session, fate.node as ts.CallExpression, effect);

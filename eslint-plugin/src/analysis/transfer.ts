@@ -121,6 +121,12 @@ export const mentions: readonly Row[] = [
   },
   {
     kind: "receiver",
+    when: (m) => m.container === "views",
+    effect: "passes",
+    example: "for (const t of ts.values()) use(t)",
+  },
+  {
+    kind: "receiver",
     when: (m) => m.container !== "unknown",
     effect: ({ container }) => (container === "visits" ? "visits" : "receives"),
     example: "ts.forEach(use)",
