@@ -5,11 +5,20 @@
  */
 import ts from "typescript";
 import { putValues } from "./containers.ts";
-import { enclosingFunction, type Fate } from "./fate.ts";
+import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { joinAll } from "./join.ts";
+import { entryOf, onlyLooked } from "./looked-at.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
-import { elementsGiven, hasBody, isEmptyContainer, isNullish, isUsing, unwrap } from "./syntax.ts";
+import {
+  elementsGiven,
+  hasBody,
+  isEmptyContainer,
+  isNullish,
+  isTarget,
+  isUsing,
+  unwrap,
+} from "./syntax.ts";
 import { onlyLooksAt, type Effect } from "./transfer.ts";
 
 /** How fresh what a variable holds is. */
@@ -63,9 +72,17 @@ function filledFreshness(
         found.push(ts.isSpreadElement(value) ? "unknown" : putFreshness(session, value, root));
     } else if (assignment && ts.isBinaryExpression(assignment) && assignment.left === next)
       found.push(putFreshness(session, assignment.right, root));
-    else if (!staysAlone(effect, fate)) return "unknown";
+    else if (!staysAlone(effect, fate) && !lendsEntry(session, id)) return "unknown";
   }
   return joinAll(found);
+}
+
+/** `table.has(key)`, `table.size`, and a `table.get(key)` that is looked at or ended. */
+function lendsEntry(session: Session, table: ts.Identifier): boolean {
+  const { kind, member } = fateOf(table);
+  if (kind === "receiver" && /^(has|keys)$/.test(member)) return true;
+  const got = entryOf(table);
+  return got !== undefined && !isTarget(got) && onlyLooked(session, got, true, ["disposes"]);
 }
 
 /** Looked at, gone through or returned: the container is not handed to anybody else. */

@@ -8,17 +8,17 @@ import ts from "typescript";
 import { callSitesOf, nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { freeing } from "./endings.ts";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { isOwnList } from "./fresh-variables.ts";
+import { enclosingFunction } from "./fate.ts";
+import { entryOf, onlyLooked, onlyLooks } from "./looked-at.ts";
 import { fieldOfThis } from "./members.ts";
 import type { LostEntry } from "./lost-entries.ts";
 import { mayLackScope } from "./open-scopes.ts";
-import { referencesTo } from "./references.ts";
 import { isHandler } from "./runs-often.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import {
   hasBody,
-  isNullish,
   isTarget,
   rootOf,
   someWithin,
@@ -26,7 +26,6 @@ import {
   within,
   type FunctionWithBody,
 } from "./syntax.ts";
-import { onlyLooksAt } from "./transfer.ts";
 
 /** Names of functions that put something where another may be. */
 const verbs =
@@ -50,16 +49,19 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
   ];
   return puts.flatMap((put) => {
     const home = enclosingFunction(put.node);
-    if (!home || !hasBody(home) || !isHeld(session, put.table)) return [];
-    const updates = isUpdate(session, put) || goesRound(session, put);
+    if (!home || !hasBody(home)) return [];
+    const old = oldOf(session, put);
+    if (!isHeld(session, put.table) && !(old && isOwnList(session, put.table))) return [];
+    const updates = old !== undefined || goesRound(session, put);
     if (!updates && !(isGiven(session, put.key, home) && replaces(session, home, put.key)))
       return [];
     const owned = session.oracle.ownedAt(put.value);
     if (!owned || owned.shape === "many" || owned.owner.policy === "generic") return [];
     if (session.freshness(put.value) !== "fresh" || !mayLackScope(session, put.node)) return [];
-    return leavesOld(session, home, put, updates)
-      ? [{ call: put.node, table: put.table.getText(), owned }]
-      : [];
+    const leaves = old
+      ? leavesNamed(session, home, put, old)
+      : leavesOld(session, home, put, updates);
+    return leaves ? [{ call: put.node, table: put.table.getText(), owned }] : [];
   });
 }
 
@@ -181,63 +183,66 @@ function onlyReads(session: Session, table: ts.Expression, updates: boolean): bo
   return isTarget(got) ? updates : onlyLooked(session, got, updates);
 }
 
-/** Whether an entry that is asked for is only looked at, under another name too. */
-function onlyLooked(session: Session, got: ts.Expression, tests: boolean): boolean {
-  const { kind, node } = fateOf(got);
-  if (kind === "operand") return tests && !isCompared(got);
-  if (kind !== "bound" || !ts.isVariableDeclaration(node) || !ts.isIdentifier(node.name))
-    return onlyLooksAt(session.transfer(got).effect);
-  const { name } = node;
-  const home = enclosingFunction(node);
-  return referencesTo(session.oracle, node, name, home ?? node.getSourceFile()).every(
-    (id) =>
-      id === name ||
-      (!isCompared(id) && (tests || !isTested(id)) && onlyLooksAt(session.transfer(id).effect)),
-  );
+/** The `old` of `const old = table.get(key); table.set(key, old.add(x))`. */
+function oldOf(session: Session, { table, value }: Put): ts.Identifier | undefined {
+  const find = (inner: ts.Node): ts.Identifier | undefined =>
+    (ts.isIdentifier(inner) ? nameOfEntry(session, inner, table) : undefined) ??
+    ts.forEachChild(inner, find);
+  return find(value) ?? find(madeOf(session, value));
 }
 
-/** `table.get(key) === t`: `t` is another name for the entry. */
-const isCompared = ({ parent }: ts.Node): boolean =>
-  ts.isBinaryExpression(parent) &&
-  /^[!=]==?$/.test(parent.operatorToken.getText()) &&
-  !isNullish(unwrap(parent.left)) &&
-  !isNullish(unwrap(parent.right));
-
-/** Whether a mention of a table asks for an entry and only looks at it, tests included. */
-export function looksAtEntry(session: Session, table: ts.Expression): boolean {
-  const got = entryOf(table);
-  return got !== undefined && !isTarget(got) && onlyLooked(session, got, true);
-}
-
-/** The entry that a mention of a table asks for: `table.get(key)`, `table[key]`. */
-export function entryOf(table: ts.Expression): ts.Expression | undefined {
-  const { parent } = table;
-  if (ts.isElementAccessExpression(parent) && parent.expression === table) return parent;
-  const isGet =
-    ts.isPropertyAccessExpression(parent) &&
-    parent.name.text === "get" &&
-    ts.isCallExpression(parent.parent);
-  return isGet ? parent.parent : undefined;
-}
-
-/** `const old = table.get(key); table.set(key, old.add(x))`: made from what was there. */
-const isUpdate = (session: Session, { table, value }: Put): boolean =>
-  someWithin(value, (inner) => {
-    if (!ts.isIdentifier(inner)) return false;
-    const source = session.oracle.declarationAt(inner);
-    const given = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
-    const bare = given && unwrap(given);
-    if (!bare) return false;
-    const holder = ts.isCallExpression(bare) ? bare.expression : bare;
-    return (
-      (ts.isElementAccessExpression(holder) || ts.isPropertyAccessExpression(holder)) &&
-      samePlace(session.oracle, holder.expression, table) &&
-      entryOf(holder.expression) === bare
-    );
+/** Whether nothing ends or hands on an old value that has a name. */
+function leavesNamed(
+  session: Session,
+  home: FunctionWithBody,
+  { node, table }: Put,
+  old: ts.Identifier,
+): boolean {
+  if (!onlyLooks(session, old, true)) return false;
+  const speaks = (inner: ts.Node): boolean =>
+    ts.isExpression(inner) && samePlace(session.oracle, inner, table);
+  return !someWithin(home.body, (inner) => {
+    if (!ts.isCallExpression(inner) || inner === node) return false;
+    const frees = freeing.test(inner.expression.getText()) && someWithin(inner, speaks);
+    const { body } = session.oracle.callee(inner);
+    return frees || (body !== undefined && !within(node, body) && someWithin(body.body, speaks));
   });
+}
 
-/** `if (old) …`: what is done then may be what keeps the old value. */
-const isTested = (id: ts.Identifier): boolean => {
-  const { kind, node } = fateOf(id);
-  return kind === "operand" && !ts.isConditionalExpression(node);
-};
+/** What a name for a new value is made of: `next` of `const next = old.add(x)`. */
+function madeOf(session: Session, value: ts.Expression): ts.Expression {
+  const bare = unwrap(value);
+  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+  return source && ts.isVariableDeclaration(source) && source.initializer
+    ? source.initializer
+    : value;
+}
+
+/** The declaration of a name for an entry: `old = table.get(key)`, `[key, old] of table`. */
+function nameOfEntry(
+  session: Session,
+  id: ts.Identifier,
+  table: ts.Expression,
+): ts.Identifier | undefined {
+  const source = session.oracle.declarationAt(id);
+  if (!source) return undefined;
+  if (ts.isBindingElement(source)) {
+    const list = source.parent.parent.parent;
+    const walked = ts.isVariableDeclarationList(list) && ts.isForOfStatement(list.parent);
+    const isValue = ts.isArrayBindingPattern(source.parent) && source.parent.elements[1] === source;
+    return walked &&
+      isValue &&
+      samePlace(session.oracle, list.parent.expression, table) &&
+      ts.isIdentifier(source.name)
+      ? source.name
+      : undefined;
+  }
+  const bare = ts.isVariableDeclaration(source) && source.initializer && unwrap(source.initializer);
+  if (!bare || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return undefined;
+  const holder = ts.isCallExpression(bare) ? bare.expression : bare;
+  const isEntry =
+    (ts.isElementAccessExpression(holder) || ts.isPropertyAccessExpression(holder)) &&
+    samePlace(session.oracle, holder.expression, table) &&
+    entryOf(holder.expression) === bare;
+  return isEntry ? source.name : undefined;
+}
