@@ -40,7 +40,8 @@ const percent = (part: number, whole: number): string =>
  * code bases the plugin was not developed with, `--objects` (or `--objects=name`) public programs
  * with GPU objects or disposables, `--time` what the rules cost beside others, `--keystroke` how
  * long an editor waits, `--planted` (or `=1`, `=gan,…`) leaks planted in programs that use Tenure,
- * `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion.
+ * `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion, `--mutation` how many scopes
+ * and ends taken out of the library's own sources are missed.
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
   const open = flags.find((f) => /^--open(=|$)/.test(f));
@@ -53,6 +54,7 @@ export async function run(flags: readonly string[] = []): Promise<string> {
   if (flags.includes("--time")) return ruleTime();
   if (flags.includes("--keystroke")) return keystrokes();
   if (flags.includes("--samples")) return samplePrecision();
+  if (flags.includes("--mutation")) return mutationScore();
   const objects = flags.find((f) => /^--objects(=|$)/.test(f));
   if (objects !== undefined) return objectPrecision(objects.split("=")[1]);
   const out = [recall(), ...precision(), samplePrecision(), await mutationScore()];

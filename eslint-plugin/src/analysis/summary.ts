@@ -187,8 +187,7 @@ function note(
   }
   effect.stores ||= putsAway(node as CallLike) || isPartOfResult(session, node as CallLike, id);
   const mode = session.callback(node as CallLike, id);
-  // unknown: stored, perhaps to be called in a scope
-  if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode);
+  if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode); // else perhaps in a scope
 }
 
 /** `return new Ok(value)`, `return ok(value)` of a `T`: what is returned keeps it. */
@@ -266,8 +265,7 @@ function noteTransfer(
       return;
     case "moves":
     case "passes":
-      if (next && fateOf(next).kind === "returned") effect.returns = true;
-      else if (next && hops < 3)
+      if (next && hops < 3)
         noteTransfer(session, fn, next, session.transfer(next), effect, hops + 1);
       return;
     case "visits":
