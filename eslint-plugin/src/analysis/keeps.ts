@@ -6,6 +6,7 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
+import { fateOf } from "./fate.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import { unwrap } from "./syntax.ts";
@@ -70,6 +71,10 @@ export function scopeCallback(
     ? last
     : undefined;
 }
+
+/** `scope.attach(t);`: the scope has what it is given from then on. */
+export const isAttached = ({ oracle }: Session, call: ts.Node): boolean =>
+  ts.isCallExpression(call) && fateOf(call).kind === "dropped" && !oracle.callee(call).builtin;
 
 /** `p.grad = g`: a property whose every read is fresh keeps an alias of what it is given. */
 export const storesAlias = (owner: Owner, left: ts.Expression): boolean =>

@@ -14,7 +14,7 @@ import { keptBy } from "./keeps.ts";
 import { effectInside, transferOf, type Transfer } from "./mention.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, isUsingList, unwrap, type CallLike } from "./syntax.ts";
+import { isTarget, isUsingList, memberName, unwrap, type CallLike } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Events of a name that mentions a cell. */
@@ -75,6 +75,12 @@ function follow(
   hops: number,
 ): void {
   const { effect, fate } = found;
+  const over = cell.fields ? namesOver(node) : [];
+  if (over.length > 0) {
+    for (const [name, field] of cell.fields ?? [])
+      if (!over.includes(name)) follow(session, frame, field, node, found, hops);
+    return;
+  }
   // at once: a generator may end at its `yield`
   if (fate.kind === "yielded") return frame.all(cell, "escape", node);
   const again = sameAgain(frame, cell, node, fate);
@@ -117,6 +123,16 @@ function follow(
     case "unknown":
       return frame.all(cell, "escape", node, atCall(fate));
   }
+}
+
+/** The `features` of `{ ...batch, features }`: what `batch` has under that name stays behind. */
+function namesOver(node: ts.Expression): readonly string[] {
+  const { parent } = node;
+  if (!ts.isSpreadAssignment(parent)) return [];
+  const { properties } = parent.parent;
+  return properties
+    .slice(properties.indexOf(parent) + 1)
+    .flatMap((p) => (p.name ? [memberName(p.name)] : []));
 }
 
 /**

@@ -10,6 +10,7 @@ import { builtinArgument } from "./containers.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
 import { resultFreshness } from "./fresh-results.ts";
+import { isAttached } from "./keeps.ts";
 import type { Transfer } from "./mention.ts";
 import { calleeNameNode, memberName, type CallLike, type FunctionWithBody } from "./syntax.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
@@ -265,8 +266,8 @@ function noteTransfer(
       return;
     case "moves":
     case "passes":
-      if (next && hops < 3)
-        noteTransfer(session, fn, next, session.transfer(next), effect, hops + 1);
+      if (fate.kind === "argument") effect.stores ||= isAttached(session, fate.node);
+      if (next && hops < 3) note(session, fn, next, effect, hops + 1);
       return;
     case "visits":
       noteVisits(session, fate.node as ts.CallExpression, effect);
@@ -276,7 +277,7 @@ function noteTransfer(
       return;
     case "unknown":
       if (fate.kind === "argument" || fate.kind === "unknown" || isPartOf(session, id, fate))
-        effect.stores ||= isOwned(session, id);
+        effect.stores ||= session.oracle.ownedAt(id) !== null;
       return;
     default:
       return;
@@ -286,7 +287,6 @@ function noteTransfer(
 /** `return result.value`: who gets a part of a resource may end the whole by it. */
 const isPartOf = ({ oracle }: Session, id: ts.Expression, { kind }: Fate): boolean =>
   kind === "read" && oracle.ownedAt(id)?.owner.args === "transfer";
-const isOwned = ({ oracle }: Session, id: ts.Expression): boolean => oracle.ownedAt(id) !== null;
 
 function noteReturn(
   session: Session,

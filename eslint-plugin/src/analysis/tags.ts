@@ -1,7 +1,8 @@
 /**
  * JSDoc tags that state ownership where no body can be read: `@fresh`, `@borrowed`, `@takes name`,
  * `@borrows name`, `@scoped`, `@keeps`. They survive in `.d.ts` files and cost nothing at run time.
- * Read by `oracle.ts`, obeyed by the verbs beside it.
+ * A description that says "Takes `name`." in a sentence of its own says the same as the tag. Read
+ * by `oracle.ts`, obeyed by the verbs beside it.
  */
 import ts from "typescript";
 
@@ -49,7 +50,8 @@ export function readTags(declaration: ts.Node): Tags | undefined {
     ...ts.getJSDocTags(declaration),
     ...(holder === declaration ? [] : ts.getJSDocTags(holder)),
   ].filter((t) => words.has(t.tagName.text));
-  if (all.length === 0) return undefined;
+  const told = toldOf(declaration);
+  if (all.length === 0 && told.length === 0) return undefined;
   const has = (name: string): boolean => all.some((t) => t.tagName.text === name);
   const names = (name: string): string[] =>
     all.filter((t) => t.tagName.text === name).map((t) => textOf(t).split(/[\s-]/)[0] ?? "");
@@ -58,7 +60,22 @@ export function readTags(declaration: ts.Node): Tags | undefined {
     borrowed: has("borrowed"),
     scoped: has("scoped"),
     keeps: has("keeps"),
-    takes: names("takes"),
+    takes: [...names("takes"), ...told],
     borrows: names("borrows"),
   };
+}
+
+/** A sentence of its own: "Takes `x`.", "Takes the mask: it is ended with the layer." */
+const sentence = /(?:^|[.:]\s)Takes (?:the )?`?([\w$]+)`?[.:;]/;
+
+/** The parameters that the description of a function says it takes. */
+function toldOf(declaration: ts.Node): readonly string[] {
+  if (!ts.isFunctionLike(declaration) || !declaration.getSourceFile().text.includes("Takes "))
+    return [];
+  return ts.getJSDocCommentsAndTags(declaration).flatMap((doc) => {
+    const text = ts.isJSDoc(doc) ? ts.getTextOfJSDocComment(doc.comment) : undefined;
+    const [, name] = sentence.exec(text ?? "") ?? [];
+    const isParameter = declaration.parameters.some((p) => p.name.getText() === name);
+    return name !== undefined && isParameter ? [name] : [];
+  });
 }

@@ -63,7 +63,7 @@ export const noDisposeParameter = rule<Id, Record<string, never>>({
 
 /** Tags that the body of their own function contradicts. */
 function wrongTags(file: FileAnalysis, report: (finding: Finding<Id>) => void): void {
-  if (!/@(takes|borrows|keeps)\b/.test(file.file.text)) return;
+  if (!/@(takes|borrows|keeps)\b|Takes /.test(file.file.text)) return;
   for (const node of file.facts.functions(file.file)) {
     const { takes, borrows, keeps } = file.session.oracle.tags(node);
     const parameters = node.parameters.filter((p) => ts.isIdentifier(p.name));
