@@ -14,8 +14,19 @@ export function leavesHeld(at: ts.Node, store: ts.BinaryExpression): boolean {
   const field = fieldOfThis(at);
   if (!field) return false;
   if (isOnOtherWay(at, store)) return true;
-  const test = testAround(field);
-  return test !== undefined && !tellsEmpty(test, field.name.text, store);
+  const isField = (node: ts.Expression): boolean =>
+    fieldOfThis(unwrap(node))?.name.text === field.name.text;
+  return letsBy(field, store, isField);
+}
+
+/** Whether a mention only asks whether a place holds something, and lets what it holds by. */
+export function letsBy(
+  mention: ts.Expression,
+  store: ts.Node,
+  isPlace: (node: ts.Expression) => boolean,
+): boolean {
+  const test = testAround(mention);
+  return test !== undefined && !tellsEmpty(test, isPlace, store);
 }
 
 /** The `if` that asks whether a field holds something, where that is all that a mention does. */
@@ -41,11 +52,14 @@ const isNullTest = ({ operatorToken, left, right }: ts.BinaryExpression): boolea
   /^[!=]==?$/.test(operatorToken.getText()) &&
   (isNullish(unwrap(left)) || isNullish(unwrap(right)));
 
-/** Whether an `if` lets nobody come to a store but with an empty field. */
-function tellsEmpty(test: ts.IfStatement, field: string, store: ts.Node): boolean {
+/** Whether an `if` lets nobody come to a store but with an empty place. */
+function tellsEmpty(
+  test: ts.IfStatement,
+  isPlace: (node: ts.Expression) => boolean,
+  store: ts.Node,
+): boolean {
   const { expression, thenStatement, elseStatement } = test;
-  const isField = (node: ts.Expression): boolean => fieldOfThis(unwrap(node))?.name.text === field;
-  if (within(store, thenStatement)) return saysEmpty(expression, true, isField);
-  if (elseStatement && within(store, elseStatement)) return saysEmpty(expression, false, isField);
-  return !leaves(thenStatement) || saysEmpty(expression, false, isField);
+  if (within(store, thenStatement)) return saysEmpty(expression, true, isPlace);
+  if (elseStatement && within(store, elseStatement)) return saysEmpty(expression, false, isPlace);
+  return !leaves(thenStatement) || saysEmpty(expression, false, isPlace);
 }

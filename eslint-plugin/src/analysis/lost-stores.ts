@@ -9,9 +9,10 @@ import { givesPart } from "./left-out.ts";
 import { effectInside } from "./mention.ts";
 import { lostInnerLists } from "./inner-lists.ts";
 import { globalsOf } from "./globals.ts";
+import { onlyLooks } from "./looked-at.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
-import { leavesHeld } from "./field-tests.ts";
+import { leavesHeld, letsBy } from "./field-tests.ts";
 import {
   fieldOfThis,
   isManaged,
@@ -31,6 +32,7 @@ import {
   isNullish,
   isScript,
   isTarget,
+  isUsing,
   someWithin,
   unwrap,
   within,
@@ -119,7 +121,7 @@ function loses(
   member: Member,
   place: ts.Node,
 ): boolean {
-  if (!mayLackScope(session, member.at)) return false;
+  if (!member.makes.some((at) => mayLackScope(session, at))) return false;
   if (isNothing(node.right)) return true;
   if (member.owned.shape === "many") return givesPart(session, node.right, node.left);
   if (member.owned.shape !== "one" || session.freshness(node.right) !== "fresh") return false;
@@ -147,7 +149,9 @@ function endsElsewhere(
   const looks = (at: ts.Node): boolean =>
     at === store.node ||
     (fieldOfThis(at)?.name.text === field &&
-      (isLook(session, at) || comesAfter(at, store.node) || leavesHeld(at, store.node)));
+      (isLook(session, at, store.node) ||
+        comesAfter(at, store.node) ||
+        leavesHeld(at, store.node)));
   const { facts } = session.oracle;
   const speaks = (m: ts.Node): boolean => mentionsField(facts, m, field, looks);
   if (speaks(place)) return true;
@@ -164,11 +168,28 @@ const comesAfter = (at: ts.Node, store: ts.Node): boolean =>
   enclosingFunction(at) === enclosingFunction(store) &&
   !isInLoop(store, enclosingFunction(store));
 
-/** `this.x.shape`, `run(this.x)`: no test, and nothing that ends it or gives it another name. */
-function isLook(session: Session, at: ts.Node): boolean {
+/**
+ * `this.x.shape`, `run(this.x)`: no test, and nothing that ends it or gives it another name, unless
+ * that is only looked at, too.
+ */
+function isLook(session: Session, at: ts.Node, store: ts.Node): boolean {
   const { effect, fate } = session.transfer(at as ts.Expression);
+  if (fate.kind === "bound") return isNamedToLook(session, fate.node, store);
   const uses = fate.kind === "receiver" || fate.kind === "argument" || fate.kind === "read";
   return uses && (onlyLooksAt(effect) || effect === "receives");
+}
+
+/** `const old = this.x`: a name that is only looked at, and whose tests let a value by. */
+function isNamedToLook(session: Session, at: ts.Node, store: ts.Node): boolean {
+  if (!ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name) || isUsing(at)) return false;
+  const { name } = at;
+  if (!onlyLooks(session, name, true)) return false;
+  const isName = (node: ts.Expression): boolean =>
+    ts.isIdentifier(unwrap(node)) && (unwrap(node) as ts.Identifier).text === name.text;
+  const root = enclosingFunction(at) ?? at.getSourceFile();
+  return referencesTo(session.oracle, at, name, root).every(
+    (id) => id === name || fateOf(id).kind !== "operand" || letsBy(id, store, isName),
+  );
 }
 
 const callsSuper = (place: ts.Node): boolean =>

@@ -16,6 +16,8 @@ export interface Member {
   name: string;
   /** The expression that makes the value, or one of them. */
   at: ts.Expression;
+  /** All expressions that make one. */
+  makes: ts.Expression[];
   owned: Owned;
   /** Made by the constructor or with the declaration, so that it is never empty. */
   atOnce: boolean;
@@ -41,8 +43,9 @@ export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): M
       const inConstructor = ts.isConstructorDeclaration(place);
       const atOnce = inConstructor || place === node;
       const known = found.get(name);
+      known?.makes.push(at);
       if (known) known.atOnce ||= atOnce;
-      else found.set(name, { name, at, owned, atOnce, inConstructor });
+      else found.set(name, { name, at, makes: [at], owned, atOnce, inConstructor });
     } else if (state !== "unknown" && state !== "never") shared.add(name);
   };
   const visit = (inner: ts.Node, place: ts.Node): void => {
@@ -135,7 +138,8 @@ export function sharedElsewhere(
       const { effect, fate } = transfer;
       const handedOn = fate.kind === "argument" && effect !== "borrows" && effect !== "passes";
       const renamed = fate.kind === "assigned" || fate.kind === "field";
-      if (handedOn || renamed || (fate.literal && fate.kind !== "argument")) found = true;
+      const listed = fate.literal && fate.kind !== "argument" && fate.kind !== "returned";
+      if (handedOn || renamed || listed) found = true;
     }
     ts.forEachChild(inner, visit);
   };
