@@ -14,7 +14,8 @@ const header = `import {
   scoped, scopedAsync, stack, sync, tensor, where, zeros,
 } from "tenure";
 import { ArrayDataset, DataLoader } from "tenure/data";
-import { Dropout, Linear, Module, ModuleList, PReLU, ReLU } from "tenure/nn";
+import { Dropout, Linear, Module, ModuleList, PReLU, ReLU, Sequential } from "tenure/nn";
+import { SGD } from "tenure/optim";
 `;
 
 /** One hand-written case. */

@@ -16,13 +16,17 @@ export function holdsNothing(session: Session, made: ts.NewExpression, owner: Ow
     const node = session.oracle.declarationAt(at);
     if (!node || !ts.isClassLike(node)) return false;
     const { name } = node;
-    if (name && owner.managers.includes(name.text)) return depth > 0;
+    if (name && owner.managers.includes(name.text)) return depth > 0 && isGivenNothing(node);
     if (!isBare(node)) return false;
     at = node.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types[0]
       ?.expression;
   }
   return false;
 }
+
+/** A base that takes nothing to hold when it is made, as lists of layers and optimizers do. */
+const isGivenNothing = ({ members }: ts.ClassLikeDeclaration): boolean =>
+  members.every((m) => !ts.isConstructorDeclaration(m) || m.parameters.length === 0);
 
 /** A class of declared numbers and names, or one written without a word about `this`. */
 function isBare(node: ts.ClassLikeDeclaration): boolean {
