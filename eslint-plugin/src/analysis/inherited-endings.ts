@@ -5,7 +5,9 @@
  */
 import ts from "typescript";
 import { baseOf } from "./endings.ts";
+import { enclosingFunction } from "./fate.ts";
 import { managed, reach, sharedElsewhere, type Member } from "./members.ts";
+import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
 import { isTarget, memberName, someWithin } from "./syntax.ts";
 
@@ -28,7 +30,21 @@ export const isLeftByBase = (
   session: Session,
   node: ts.ClassLikeDeclaration,
   member: Member,
-): boolean => !sharedElsewhere(session, node, member.name) && !endedLater(node, member);
+): boolean =>
+  !sharedElsewhere(session, node, member.name) &&
+  !endedLater(node, member) &&
+  !member.makes.some((at) => isTaken(session, at));
+
+/** `const scale = zeros([2]); this.buffer("scale", scale);`: somebody takes what has a name. */
+function isTaken(session: Session, id: ts.Expression): boolean {
+  if (!ts.isIdentifier(id)) return false;
+  const source = session.oracle.declarationAt(id);
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const root = enclosingFunction(source) ?? source.getSourceFile();
+  return referencesTo(session.oracle, source, source.name, root).some(
+    (other) => session.transfer(other).effect === "takes",
+  );
+}
 
 /** The ending of a class that does not call the one it takes the place of. */
 export function endingWithoutSuper(
