@@ -66,7 +66,7 @@ export function readTags(declaration: ts.Node): Tags | undefined {
 }
 
 /** A sentence of its own: "Takes `x`.", "Takes the mask: it is ended with the layer." */
-const sentence = /(?:^|[.:]\s)Takes (?:the )?`?([\w$]+)`?[.:;]/;
+const sentence = /(?:^|[.:]\s)Takes (?:the )?`?([\w$]+)`?(?=[.:;])/g;
 
 /** The parameters that the description of a function says it takes. */
 function toldOf(declaration: ts.Node): readonly string[] {
@@ -74,8 +74,7 @@ function toldOf(declaration: ts.Node): readonly string[] {
     return [];
   return ts.getJSDocCommentsAndTags(declaration).flatMap((doc) => {
     const text = ts.isJSDoc(doc) ? ts.getTextOfJSDocComment(doc.comment) : undefined;
-    const [, name] = sentence.exec(text ?? "") ?? [];
-    const isParameter = declaration.parameters.some((p) => p.name.getText() === name);
-    return name !== undefined && isParameter ? [name] : [];
+    const names = [...(text ?? "").matchAll(sentence)].map(([, name]) => name ?? "");
+    return names.filter((name) => declaration.parameters.some((p) => p.name.getText() === name));
   });
 }
