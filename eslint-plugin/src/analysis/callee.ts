@@ -6,6 +6,7 @@ import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import {
   assignedTo,
+  baseOf,
   calleeNameNode,
   hasBody,
   unwrap,
@@ -131,8 +132,7 @@ function constructorOf(
 ): ts.Declaration {
   const own = node.members.find((m) => ts.isConstructorDeclaration(m) && m.body !== undefined);
   if (own) return own;
-  const base = node.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types[0]
-    ?.expression;
+  const base = baseOf(node)?.expression;
   const parent =
     base && context.declarationAt(ts.isPropertyAccessExpression(base) ? base.name : base);
   return parent && ts.isClassLike(parent) && hops < 8

@@ -6,8 +6,8 @@
 
 /**
  * What a method does to the values of its container. `receives`: puts its arguments in; `visits`:
- * calls back for each; `reads`: looks at them; `views`: gives
- * them again, in another form.
+ * calls back for each; `reads`: looks at them; `views`: gives them
+ * again, in another form.
  */
 export type ContainerMethod = "receives" | "visits" | "reads" | "views" | "unknown";
 

@@ -9,7 +9,15 @@ import { disposesArguments, isDisposer } from "./disposes.ts";
 import { fieldOfThis, ownedMembers, reach, sharedElsewhere, type Member } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, isPrivate, isTarget, memberName, someWithin, unwrap } from "./syntax.ts";
+import {
+  baseOf,
+  calleeNameNode,
+  isPrivate,
+  isTarget,
+  memberName,
+  someWithin,
+  unwrap,
+} from "./syntax.ts";
 
 /** A method, or a field that holds a function, after which an object is done with. */
 export interface Ending {
@@ -114,10 +122,6 @@ function hooksOf(session: Session, node: ts.ClassLikeDeclaration): readonly Endi
   return [];
 }
 
-/** What a class extends. */
-export const baseOf = (node: ts.ClassLikeDeclaration): ts.ExpressionWithTypeArguments | undefined =>
-  node.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types[0];
-
 /**
  * Methods that end an object by what they do, whatever they are called: they end a field that only
  * the constructor fills, and leave it so.
@@ -206,7 +210,7 @@ function givesOwn(session: Session, call: ts.Expression, name: string | undefine
  * freed anything, and no class above it that may. A device that it asked for does not count.
  */
 export function endlessMembers(session: Session, node: ts.ClassLikeDeclaration): Member[] {
-  const extending = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword);
+  const extending = baseOf(node) !== undefined;
   const mayFree = node.members.some(
     (m) => m.name !== undefined && isCallable(m) && freeing.test(m.name.getText()),
   );

@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { saysEmpty } from "./found-empty.ts";
 import { fieldOfThis } from "./members.ts";
-import { isNullish, unwrap, within } from "./syntax.ts";
+import { isEquality, isNullish, unwrap, within } from "./syntax.ts";
 import { isOnOtherWay, leaves } from "./ways.ts";
 
 /** Whether a mention of a field says nothing of what it holds where the store is reached. */
@@ -48,9 +48,8 @@ const joins: ReadonlySet<ts.SyntaxKind> = new Set([
 ]);
 
 /** `x === null`, `undefined != x`. */
-const isNullTest = ({ operatorToken, left, right }: ts.BinaryExpression): boolean =>
-  /^[!=]==?$/.test(operatorToken.getText()) &&
-  (isNullish(unwrap(left)) || isNullish(unwrap(right)));
+const isNullTest = (test: ts.BinaryExpression): boolean =>
+  isEquality(test) && (isNullish(unwrap(test.left)) || isNullish(unwrap(test.right)));
 
 /** Whether an `if` lets nobody come to a store but with an empty place. */
 function tellsEmpty(

@@ -77,7 +77,7 @@ function filledFreshness(
   return joinAll(found);
 }
 
-/** `table.has(key)`, `table.size`, and a `table.get(key)` that is looked at or ended. */
+/** `table.has(key)`, `table.keys()`, and a `table.get(key)` that is looked at or ended. */
 function lendsEntry(session: Session, table: ts.Identifier): boolean {
   const { kind, member } = fateOf(table);
   if (kind === "receiver" && /^(has|keys)$/.test(member)) return true;

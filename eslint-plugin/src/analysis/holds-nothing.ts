@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import type { Session } from "./session.ts";
-import { someWithin } from "./syntax.ts";
+import { baseOf, someWithin } from "./syntax.ts";
 
 /** Whether what `new` makes holds nothing that its base would free. */
 export function holdsNothing(session: Session, made: ts.NewExpression, owner: Owner): boolean {
@@ -18,8 +18,7 @@ export function holdsNothing(session: Session, made: ts.NewExpression, owner: Ow
     const { name } = node;
     if (name && owner.managers.includes(name.text)) return depth > 0 && isGivenNothing(node);
     if (!isBare(node)) return false;
-    at = node.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types[0]
-      ?.expression;
+    at = baseOf(node)?.expression;
   }
   return false;
 }

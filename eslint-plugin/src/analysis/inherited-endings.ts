@@ -4,12 +4,11 @@
  * ending of the class's own must call it. Used by the rule about members.
  */
 import ts from "typescript";
-import { baseOf } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
-import { managed, reach, sharedElsewhere, type Member } from "./members.ts";
+import { fieldOfThis, managed, reach, sharedElsewhere, type Member } from "./members.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, memberName, someWithin } from "./syntax.ts";
+import { baseOf, isTarget, memberName, someWithin } from "./syntax.ts";
 
 /** Whether a class has its ending from a class of a library, with none of its own between. */
 export function inheritsEnding(session: Session, node: ts.ClassLikeDeclaration): boolean {
@@ -67,10 +66,7 @@ export function endingWithoutSuper(
 
 /** Whether another method frees a field and leaves it so: `dispose()` may have it called later. */
 export function endedLater(node: ts.ClassLikeDeclaration, { name, owned }: Member): boolean {
-  const isField = (at: ts.Node): boolean =>
-    ts.isPropertyAccessExpression(at) &&
-    at.expression.kind === ts.SyntaxKind.ThisKeyword &&
-    at.name.text === name;
+  const isField = (at: ts.Node): boolean => fieldOfThis(at)?.name.text === name;
   const ends = (at: ts.Node): boolean =>
     ts.isPropertyAccessExpression(at) &&
     isField(at.expression) &&

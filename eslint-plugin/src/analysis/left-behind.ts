@@ -133,13 +133,14 @@ export function leftByClosures(session: Session, file: ts.SourceFile): LeftBehin
     if (!ending) return [];
     const locals = facts
       .variables(file)
-      .filter((v) => enclosingFunction(v) === fn && !isInLoop(v, fn))
+      .filter((v) => enclosingFunction(v) === fn && !mayNotRunOnce(v, fn))
       .flatMap((v) => leftLocal(session, fn, v, ending.name) ?? []);
     return locals.length > 0 && endsDevice(session, ending.body) ? [] : locals;
   });
 }
 
-const isInLoop = (node: ts.Node, fn: ts.Node): boolean => {
+/** Whether a node below a function stands in a loop or where something may throw before it. */
+const mayNotRunOnce = (node: ts.Node, fn: ts.Node): boolean => {
   for (let at = node.parent; at !== fn; at = at.parent)
     if (ts.isIterationStatement(at, false) || ts.isTryStatement(at)) return true;
   return false;

@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
-import { unwrap } from "./syntax.ts";
+import { baseOf, unwrap } from "./syntax.ts";
 
 /** What is needed to know of the program. */
 export interface NameContext {
@@ -46,12 +46,10 @@ function isLibrary(context: NameContext, node: ts.Expression, owner: Owner): boo
 /** Whether a class of a script extends one of the owner's library: `extends tf.layers.Layer`. */
 export function extendsLibrary(
   context: NameContext,
-  { heritageClauses }: ts.ClassLikeDeclaration,
+  node: ts.ClassLikeDeclaration,
   owner: Owner,
 ): boolean {
-  const [base] =
-    heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types ?? [];
-  let from: ts.Expression | undefined = base?.expression;
+  let from: ts.Expression | undefined = baseOf(node)?.expression;
   while (from && ts.isPropertyAccessExpression(from)) {
     from = from.expression;
     if (isLibrary(context, from, owner)) return true;

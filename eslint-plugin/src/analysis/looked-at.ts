@@ -6,7 +6,7 @@ import ts from "typescript";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isNullish, isTarget, unwrap } from "./syntax.ts";
+import { isEquality, isNullish, isTarget, unwrap } from "./syntax.ts";
 import { onlyLooksAt, type Effect } from "./transfer.ts";
 
 /** Whether an entry that is asked for is only looked at, under another name too. */
@@ -47,7 +47,7 @@ const looksOr = (session: Session, at: ts.Expression, also: readonly Effect[]): 
 /** `table.get(key) === t`: `t` is another name for the entry. */
 const isCompared = ({ parent }: ts.Node): boolean =>
   ts.isBinaryExpression(parent) &&
-  /^[!=]==?$/.test(parent.operatorToken.getText()) &&
+  isEquality(parent) &&
   !isNullish(unwrap(parent.left)) &&
   !isNullish(unwrap(parent.right));
 

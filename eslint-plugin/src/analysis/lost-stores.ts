@@ -24,11 +24,12 @@ import {
 } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
-import { isInLoop, runsOften, surelyRunsOften } from "./runs-often.ts";
+import { runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 import {
   calleeNameNode,
   isEmptyContainer,
+  isInLoop,
   isNullish,
   isScript,
   isTarget,

@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import { enclosingFunction } from "./fate.ts";
 import type { Session } from "./session.ts";
-import { memberName, unwrap } from "./syntax.ts";
+import { baseOf, memberName, unwrap } from "./syntax.ts";
 
 const descriptor = /^(fd|handle|descriptor|ptr|pointer|address)$/i;
 
@@ -29,8 +29,7 @@ export function endedByOthers(session: Session, made: ts.NewExpression, owner: O
 function needsNoEnd({ oracle }: Session, made: ts.NewExpression): boolean {
   const found = oracle.declarationAt(made.expression);
   if (!found || !ts.isClassLike(found)) return false;
-  const extending = found.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword);
-  if (!extending) return false;
+  if (!baseOf(found)) return false;
   const ends = found.members.flatMap((m) =>
     ts.isMethodDeclaration(m) && m.body && /^(dispose|@@(async)?dispose)$/i.test(memberName(m.name))
       ? [m.body]

@@ -210,7 +210,7 @@ export function effectInside(session: Session, found: Transfer): Effect {
   if (inner) {
     const deeper = transferOf(session, found.next, inner);
     const named = deeper.effect === "aliases" && inner.shape === "one" && boundTo(deeper);
-    return named && onlyLooked(session, named) ? "borrows" : effectInside(session, deeper);
+    return named && isOnlyRead(session, named) ? "borrows" : effectInside(session, deeper);
   }
   const { kind } = fateOf(found.next);
   return kind === "operand" || kind === "read" ? "nothing" : "unknown";
@@ -226,7 +226,7 @@ function boundTo({ fate }: Transfer): NamedVariable | undefined {
 type NamedVariable = ts.VariableDeclaration & { name: ts.Identifier };
 
 /** Whether a variable that names an element is read, asked or lent, and by no other function. */
-function onlyLooked(session: Session, declaration: NamedVariable): boolean {
+function isOnlyRead(session: Session, declaration: NamedVariable): boolean {
   const home = enclosingFunction(declaration);
   const ids = referencesTo(
     session.oracle,

@@ -13,7 +13,7 @@ import type { Owned } from "./oracle.ts";
 import { putInto } from "./inner-lists.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
-import { rootOf, someWithin, unwrap } from "./syntax.ts";
+import { isInLoop, rootOf, someWithin, unwrap } from "./syntax.ts";
 import { isOnOtherWay } from "./ways.ts";
 
 /** One or all values taken out of a container. */
@@ -172,7 +172,7 @@ function isFilled(session: Session, container: ts.Expression): boolean {
 function mentionedElsewhere(session: Session, found: Found): boolean {
   const { node, container } = found;
   const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
-  const turns = inLoop(node, root);
+  const turns = isInLoop(node, root);
   const visit = (inner: ts.Node): boolean => {
     if (inner === node || (inner.pos > node.end && !turns)) return false;
     if (ts.isIdentifier(inner) && isDeclared(inner)) return false;
@@ -221,12 +221,6 @@ const hasThis = ({ expression }: ts.CallExpression): boolean =>
 
 const isDeclared = (id: ts.Identifier): boolean =>
   ts.isVariableDeclaration(id.parent) && id.parent.name === id;
-
-function inLoop(node: ts.Node, root: ts.Node): boolean {
-  for (let at = node; at !== root; at = at.parent)
-    if (ts.isIterationStatement(at, false)) return true;
-  return false;
-}
 
 /** Methods of containers that hand nothing out. */
 const looking = new Set(["has", "set", "push", "add", "keys", "includes", "indexOf", "delete"]);

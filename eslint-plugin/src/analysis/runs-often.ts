@@ -14,6 +14,7 @@ import type { Session } from "./session.ts";
 import {
   calleeNameNode,
   hasBody,
+  isInLoop,
   rootOf,
   unwrap,
   within,
@@ -173,11 +174,4 @@ function isOncePerPart(session: Session, call: CallLike): boolean {
   const home = homeOfReceiver(session, call);
   if (!home || !within(call, home)) return false;
   return ts.isIterationStatement(home, false) || handedTo(home) !== undefined;
-}
-
-/** Whether a node stands in a loop below a root. */
-export function isInLoop(node: ts.Node, root: ts.Node | undefined): boolean {
-  for (let at: ts.Node = node; at !== root && !ts.isSourceFile(at); at = at.parent)
-    if (ts.isIterationStatement(at, false)) return true;
-  return false;
 }

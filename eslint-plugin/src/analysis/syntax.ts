@@ -90,6 +90,14 @@ export function memberName(name: ts.PropertyName | ts.BindingName): string {
 export const isNullish = (node: ts.Expression): boolean =>
   node.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(node) && node.text === "undefined");
 
+/** `===`, `!=` and the other two that ask whether values are one. */
+export const isEquality = ({ operatorToken }: ts.BinaryExpression): boolean =>
+  /^[!=]==?$/.test(operatorToken.getText());
+
+/** What a class extends. */
+export const baseOf = (node: ts.ClassLikeDeclaration): ts.ExpressionWithTypeArguments | undefined =>
+  node.heritageClauses?.find((h) => h.token === ts.SyntaxKind.ExtendsKeyword)?.types[0];
+
 /** The values an array or object literal (or pattern) is written with, spreads left out. */
 export function valuesOf(
   literal: ts.ArrayLiteralExpression | ts.ObjectLiteralExpression,
@@ -170,6 +178,13 @@ export function within(node: ts.Node, ancestor: ts.Node): boolean {
     if (current === ancestor) return true;
     current = current.parent;
   }
+  return false;
+}
+
+/** Whether a node stands in a loop below a root. */
+export function isInLoop(node: ts.Node, root: ts.Node | undefined): boolean {
+  for (let at: ts.Node = node; at !== root && !ts.isSourceFile(at); at = at.parent)
+    if (ts.isIterationStatement(at, false)) return true;
   return false;
 }
 

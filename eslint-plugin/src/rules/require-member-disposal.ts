@@ -41,7 +41,7 @@ import {
   type Member,
 } from "../analysis/members.ts";
 import type { Session } from "../analysis/session.ts";
-import { memberName, someWithin, unwrap } from "../analysis/syntax.ts";
+import { baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 import { toEnd } from "../owner.ts";
@@ -140,7 +140,7 @@ function checkClass(
   const members = all.filter((m) => !isManaged(file.session, node, m));
   if (members.length === 0) return forgotten;
   const methods = methodsThatEnd(file.session, node, members);
-  const base = node.heritageClauses?.some((h) => h.token === ts.SyntaxKind.ExtendsKeyword) === true;
+  const base = baseOf(node) !== undefined;
   if (methods.length === 0) {
     const left = base && inheritsEnding(file.session, node);
     for (const m of left ? members : [])
@@ -151,11 +151,13 @@ function checkClass(
           data: { field: `this.${m.name}`, noun: m.owned.owner.noun, method: endOf(m.owned) },
         });
     if (base) return forgotten;
-    const all = requireDispose || isMadeAgain(file.session, node);
+    const always = requireDispose || isMadeAgain(file.session, node);
     const first =
-      !all && isKeptToTheEnd(file.session, node) ? endlessMembers(file.session, node)[0]?.name : "";
+      !always && isKeptToTheEnd(file.session, node)
+        ? endlessMembers(file.session, node)[0]?.name
+        : "";
     for (const m of members)
-      if (all || m.name === first || onlyGrows(file.session, node, m))
+      if (always || m.name === first || onlyGrows(file.session, node, m))
         report({
           mark: markOf(m.at),
           messageId: "noDispose",
