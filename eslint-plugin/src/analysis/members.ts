@@ -6,6 +6,7 @@ import ts from "typescript";
 import { putValues, puts } from "./containers.ts";
 import type { Facts } from "./facts.ts";
 import { enclosingFunction, returnsOf } from "./fate.ts";
+import type { Transfer } from "./mention.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import type { Effect } from "./transfer.ts";
@@ -133,18 +134,20 @@ export function sharedElsewhere(
   const visit = (inner: ts.Node): void => {
     if (found) return;
     const access = fieldOfThis(inner);
-    const transfer = access?.name.text === field ? session.transfer(access) : undefined;
-    if (transfer && !except.includes(transfer.effect)) {
-      const { effect, fate } = transfer;
-      const handedOn = fate.kind === "argument" && effect !== "borrows" && effect !== "passes";
-      const renamed = fate.kind === "assigned" || fate.kind === "field";
-      const listed = fate.literal && fate.kind !== "argument" && fate.kind !== "returned";
-      if (handedOn || renamed || listed) found = true;
-    }
+    if (access?.name.text === field && isHandedOn(session.transfer(access), except)) found = true;
     ts.forEachChild(inner, visit);
   };
   ts.forEachChild(node, visit);
   return found;
+}
+
+/** Whether a mention puts what a place holds into a list, another place or somebody's hands. */
+export function isHandedOn({ effect, fate }: Transfer, except: readonly Effect[]): boolean {
+  if (except.includes(effect)) return false;
+  const handedOn = fate.kind === "argument" && effect !== "borrows" && effect !== "passes";
+  const renamed = fate.kind === "assigned" || fate.kind === "field";
+  const listed = fate.literal !== null && fate.kind !== "argument" && fate.kind !== "returned";
+  return handedOn || renamed || listed;
 }
 
 /** Whether a base class owns what a field holds: it sees no `#private` one. */
