@@ -108,7 +108,7 @@ function follow(
       return frame.all(cell, onlyLooksAt(inside) ? "use" : "escape", node);
     }
     case "visits":
-      return visits(session, frame, cell, node, fate);
+      return frame.all(cell, visitVerb(session, fate), node, fate.node);
     case "aliases":
       return aliases(frame, cell, node, fate);
     case "passes": {
@@ -202,15 +202,20 @@ function disposal(
   frame.all(cell, fate.conditional ? "escape" : "dispose", node, call, certain);
 }
 
-function visits(session: Session, frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): void {
-  if (fate.kind === "iterated") return iterated(session, frame, cell, node, fate);
+/** What a loop or a callback does to each value of the list it goes through. */
+export function visitVerb(session: Session, fate: Fate): Verb {
+  if (fate.kind === "iterated") {
+    const loop = fate.node as ts.ForOfStatement;
+    const list = loop.initializer;
+    if (!ts.isVariableDeclarationList(list)) return "escape";
+    return isUsingList(list) ? "dispose" : loopVerb(session, loop, list);
+  }
   const call = fate.node as ts.CallExpression;
   const [first] = call.arguments;
   const callback = first && functionHanded(session.oracle, first);
   const effect = callback && session.summary(callback).parameters[0];
-  if (effect?.disposes) return frame.all(cell, "dispose", node, call);
-  const mayKeep = !effect || effect.stores || effect.returns;
-  frame.all(cell, mayKeep ? "escape" : "use", node, call);
+  if (effect?.disposes) return "dispose";
+  return !effect || effect.stores || effect.returns ? "escape" : "use";
 }
 
 function aliases(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): void {
@@ -242,20 +247,6 @@ function link(frame: Frame, from: Cell, cell: Cell, at: ts.Node): void {
     const target = cell.fields?.get(name);
     if (target) frame.later(at, { kind: "alias", cell: target, from: field, node: at });
   }
-}
-
-function iterated(
-  session: Session,
-  frame: Frame,
-  cell: Cell,
-  node: ts.Expression,
-  fate: Fate,
-): void {
-  const loop = fate.node as ts.ForOfStatement;
-  const list = loop.initializer;
-  if (!ts.isVariableDeclarationList(list)) return frame.all(cell, "escape", node, loop);
-  if (isUsingList(list)) return frame.all(cell, "dispose", node, loop);
-  frame.all(cell, loopVerb(session, loop, list), node, loop);
 }
 
 /** What the body of a loop does to the values it goes through. */
