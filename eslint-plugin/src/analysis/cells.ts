@@ -8,6 +8,7 @@ import type { Facts } from "./facts.ts";
 import { fateOf } from "./fate.ts";
 import type { Oracle, Owned } from "./oracle.ts";
 import { boundNames, referencesTo } from "./references.ts";
+import type { Slot, Slots } from "./slots.ts";
 
 /** A variable, a field of one, or a place that the dataflow follows. */
 export interface Cell {
@@ -17,7 +18,11 @@ export interface Cell {
   owned: Owned;
   declaration: ts.Declaration | undefined;
   name: ts.Identifier | undefined;
-  kind: "local" | "using" | "parameter" | "place";
+  kind: "local" | "using" | "parameter" | "place" | "slot";
+  /** For a slot: which it is. */
+  slot: Slot | undefined;
+  /** For a constant that is only looked at: the slot that holds what it names. */
+  nameOf: Cell | undefined;
   /** A function that outlives the block looks at it. */
   captured: boolean;
   /** For a record variable: the cells of its fields, by name. */
@@ -34,13 +39,17 @@ export class Cells {
   readonly names = new Set<string>();
   private readonly byDeclaration = new Map<ts.Node, Cell>();
   private readonly places = new Map<string, Cell>();
+  /** The slots that are followed, see `slots.ts`. */
+  readonly slots: Cell[] = [];
   private watched: ReadonlySet<string> | undefined;
   private readonly oracle: Oracle;
   private readonly root: ts.Node;
+  private readonly known: Slots;
 
-  constructor(oracle: Oracle, root: ts.Node) {
+  constructor(oracle: Oracle, root: ts.Node, known: Slots) {
     this.oracle = oracle;
     this.root = root;
+    this.known = known;
     if (ts.isFunctionLike(root))
       for (const p of root.parameters) this.declare(p.name, p, "parameter");
     for (const node of oracle.facts.of(root.getSourceFile(), variablesByHome).get(root) ?? [])
@@ -110,6 +119,8 @@ export class Cells {
       label,
       owned,
       kind,
+      slot: undefined,
+      nameOf: undefined,
       captured: false,
       declaration,
       name,
@@ -129,6 +140,19 @@ export class Cells {
 
   of(declaration: ts.Node): Cell | undefined {
     return this.byDeclaration.get(declaration);
+  }
+
+  /** Follows a slot from here on. */
+  follow(slot: Slot): void {
+    const cell = this.make(slot.label, slot.owned, "slot");
+    cell.slot = slot;
+    this.slots.push(cell);
+  }
+
+  /** The slot that an expression speaks of, if it is followed. */
+  slotAt(node: ts.Node): Cell | undefined {
+    const slot = this.slots.length > 0 ? this.known.at(node) : undefined;
+    return slot && this.slots.find((cell) => cell.slot === slot);
   }
 
   /** The place an access expression names, when it is built of names, `this` and literals only. */
@@ -157,9 +181,22 @@ export class Cells {
   }
 }
 
-/** Whether others reach what a cell holds: a place, and a field of what the caller handed in. */
+/** Whether others reach what a cell holds: a place, a slot, a field of what the caller handed in. */
 export const isOfCaller = ({ kind, label, name }: Cell): boolean =>
-  kind === "place" || (kind === "parameter" && name !== undefined && label !== name.text);
+  kind === "place" ||
+  kind === "slot" ||
+  (kind === "parameter" && name !== undefined && label !== name.text);
+
+/** Variables at module level live as long as the program; nobody expects them to be freed. */
+export function isLocalLife({ declaration: at }: Cell): boolean {
+  if (!at) return false;
+  let node: ts.Node | undefined = at.parent;
+  while (node && !ts.isBlock(node) && !ts.isFunctionLike(node) && !ts.isCaseOrDefaultClause(node)) {
+    if (ts.isSourceFile(node) || ts.isModuleBlock(node)) return false;
+    node = node.parent;
+  }
+  return node !== undefined;
+}
 
 /** Whether a variable without an owned type may be given an owned value later. */
 function takesAnything(declaration: ts.Declaration): boolean {

@@ -6,9 +6,9 @@
 import ts from "typescript";
 import type { Segment } from "./events.ts";
 
-/** A fact about an identifier that holds on one edge. */
+/** A fact about a name, or a place such as `this.x`, that holds on one edge. */
 export interface Fact {
-  id: ts.Identifier;
+  id: ts.Identifier | ts.PropertyAccessExpression;
   /** For `out.age`: the field of the record `id` names. */
   field?: string;
   is: "null" | "present" | "disposed" | "undisposed" | "other" | "same" | "distinct";
@@ -25,9 +25,12 @@ export function factsBetween(from: Segment, to: Segment): Fact[] {
   const truth = polarity(leaf, to.first);
   if (truth === undefined) return [];
   if (truth === "null" || truth === "present")
-    return ts.isIdentifier(leaf) ? [{ id: leaf, is: truth }] : [];
+    return isNamed(leaf) ? [{ id: leaf, is: truth }] : [];
   return factsOf(leaf, truth === "true");
 }
+
+const isNamed = (node: ts.Expression): node is ts.Identifier | ts.PropertyAccessExpression =>
+  ts.isIdentifier(node) || ts.isPropertyAccessExpression(node);
 
 const isLogical = (node: ts.BinaryExpression): boolean =>
   [
@@ -89,9 +92,13 @@ function factsOf(test: ts.Expression, truth: boolean): Fact[] {
   if (ts.isIdentifier(test)) return [{ id: test, is: truth ? "present" : "null" }];
   const list = listOf(test);
   if (list) return [{ id: list, is: truth ? "present" : "null" }];
+  const is = truth ? "present" : "null";
   const field = fieldOf(test);
   if (field && !/^(is)?[dD]isposed$/.test(field.field))
-    return [{ ...field, is: truth ? "present" : "null" }];
+    return [
+      { ...field, is },
+      { id: test as ts.PropertyAccessExpression, is },
+    ];
   if (
     ts.isPropertyAccessExpression(test) &&
     ts.isIdentifier(test.expression) &&
@@ -99,16 +106,17 @@ function factsOf(test: ts.Expression, truth: boolean): Fact[] {
   ) {
     return [{ id: test.expression, is: truth ? "disposed" : "undisposed" }];
   }
+  if (ts.isPropertyAccessExpression(test)) return [{ id: test, is }];
   if (!ts.isBinaryExpression(test)) return [];
   const count = countOf(test, truth);
   return count.length > 0 ? count : comparison(test, truth);
 }
 
 /** The `list` of `list.length`. */
-const listOf = (node: ts.Expression): ts.Identifier | undefined => {
-  const field = fieldOf(node);
-  return field?.field === "length" ? field.id : undefined;
-};
+const listOf = (node: ts.Expression): Fact["id"] | undefined =>
+  ts.isPropertyAccessExpression(node) && node.name.text === "length" && isNamed(node.expression)
+    ? node.expression
+    : undefined;
 
 /** `list.length > 0` and `list.length === 0`: a list without elements holds nothing. */
 function countOf({ left, right, operatorToken }: ts.BinaryExpression, truth: boolean): Fact[] {
@@ -147,10 +155,11 @@ function comparison({ left, right, operatorToken }: ts.BinaryExpression, truth: 
       (ts.isIdentifier(other) && other.text === "undefined");
     const field = fieldOf(one);
     if (field && empty) facts.push({ ...field, is: same ? "null" : "present" });
-    if (!ts.isIdentifier(one) || one.text === "undefined") continue;
+    if (!isNamed(one) || one.getText() === "undefined") continue;
     if (empty) facts.push({ id: one, is: same ? "null" : "present" });
     else if (same) facts.push({ id: one, is: "same" });
-    else if (ts.isIdentifier(other)) facts.push({ id: one, is: "distinct", from: other });
+    else if (ts.isIdentifier(one) && ts.isIdentifier(other))
+      facts.push({ id: one, is: "distinct", from: other });
   }
   return facts;
 }

@@ -31,6 +31,8 @@ export type Event =
   | { kind: "alias"; cell: Cell; from: Cell; node: ts.Node }
   /** `xs = [a, b, x.neg()]`: a list takes over what variables own, and what is made in it. */
   | { kind: "gather"; cell: Cell; from: readonly Cell[]; sites: readonly Site[]; node: ts.Node }
+  /** It is used as what is there is. */
+  | { kind: "present"; cell: Cell; node: ts.Node }
   /** A function that runs when the one around it may have ended looks at the value. */
   | { kind: "capture"; cell: Cell; node: ts.Identifier; by: ts.Node }
   | { kind: Verb; cell: Cell; node: ts.Node; certain: boolean };

@@ -5,7 +5,7 @@
  * "unknown" is never reported. Read by the rules through `analyse.ts`.
  */
 import ts from "typescript";
-import { isOfCaller, type Cell } from "./cells.ts";
+import { isLocalLife, isOfCaller, type Cell } from "./cells.ts";
 import { factsBetween } from "./conditions.ts";
 import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
 import {
@@ -40,6 +40,8 @@ export type Problem =
       cell: Cell;
     }
   | { kind: "overwrite"; site: Site; node: ts.Node; cell: Cell; next: Site | undefined }
+  /** A slot is given something else; `surely` tells that it held something, else it may have. */
+  | { kind: "loss"; node: ts.Node; cell: Cell; surely: boolean }
   | { kind: "use-after-dispose"; node: ts.Node; cell: Cell; at: ts.Node }
   | { kind: "double-dispose"; node: ts.Node; cell: Cell; at: ts.Node | undefined }
   | { kind: "dispose-parameter"; node: ts.Node; cell: Cell }
@@ -119,6 +121,7 @@ class Flow {
     if (segment === this.paths.initial)
       for (const cell of this.paths.cells.all)
         if (cell.kind === "parameter" || cell.kind === "place") state.set(cell, value(none));
+        else if (cell.kind === "slot") state.set(cell, value(owned | nil));
     for (const previous of segment.previous) {
       const out = this.outs.get(previous);
       if (!out) continue;
@@ -136,7 +139,8 @@ class Flow {
     if (facts.length === 0) return out;
     const state = new Map(out);
     for (const { id, is, field, from: other } of facts) {
-      const cell = this.paths.cells.at(id);
+      const { cells } = this.paths;
+      const cell = (ts.isIdentifier(id) ? cells.at(id) : undefined) ?? cells.slotAt(id);
       if (!cell) continue;
       if (is === "distinct") {
         if (other) unlink(state, cell, this.paths.cells.at(other));
@@ -144,7 +148,7 @@ class Flow {
       }
       const named =
         field === undefined
-          ? [cell, ...(cell.fields?.values() ?? [])]
+          ? [cell, ...(cell.nameOf ? [cell.nameOf] : (cell.fields?.values() ?? []))]
           : [cell.fields?.get(field)].filter((c) => c !== undefined);
       for (const target of named) {
         const v = state.get(target);
@@ -184,6 +188,9 @@ class Flow {
         return;
       case "dispose":
         return this.dispose(state, cell, v, event.node, event.certain);
+      case "present":
+        state.set(cell, { ...v, bits: keepBits(v.bits, "present") });
+        return;
       case "capture":
         return this.leaves(v, cell, event.node, event.by);
       case "return":
@@ -207,6 +214,10 @@ class Flow {
   }
 
   private own(state: State, cell: Cell, v: Value, site: Site): void {
+    if (cell.kind === "slot" && site.declares && cell.owned.shape === "one") {
+      state.set(cell, { ...v, bits: keepBits(v.bits, "present") | owned }); // `this.x ??= make()`
+      return;
+    }
     if (cell.owned.shape === "many" && addsTo(cell, site)) {
       const { link } = v;
       if (link?.kind === "place" || link?.kind === "parameter") return; // somebody else's list
@@ -230,8 +241,10 @@ class Flow {
   }
 
   private overwritten(v: Value, cell: Cell, node: ts.Node, next: Site | undefined): void {
-    if (!(v.bits & owned) || v.bits & (unknown | escaped | disposed) || cell.owned.shape !== "one")
-      return;
+    if (!(v.bits & owned) || v.bits & (unknown | escaped | disposed)) return;
+    if (cell.kind === "slot")
+      return this.report({ kind: "loss", node, cell, surely: !(v.bits & (nil | none)) });
+    if (cell.owned.shape !== "one") return;
     for (const site of v.sites) this.report({ kind: "overwrite", site, node, cell, next });
   }
 
@@ -355,7 +368,7 @@ class Flow {
       const ends = ["dispose", "escape", "return"].some((verb) => cell.seen.has(verb));
       for (const site of v.sites) {
         if (site.partial && cell.disposals > 0) continue; // under the same condition, perhaps
-        if (!isLocalLife(site)) continue;
+        if (!isLocalLife(site.cell)) continue;
         const at = partOf(cell, site.cell) ? site.cell : cell;
         const always = !ends && (at !== cell || !cell.seen.has("alias"));
         const never = !ends && !(v.bits & (disposed | escaped));
@@ -381,7 +394,7 @@ class Flow {
       const v = this.outs.get(previous)?.get(cell);
       if (v?.bits !== owned || !previous.events.some((e) => e.kind === "return")) continue;
       for (const site of v.sites)
-        if (isLocalLife(site)) this.report({ ...left, site, exit: segment.returns, cell });
+        if (isLocalLife(site.cell)) this.report({ ...left, site, exit: segment.returns, cell });
     }
   }
 
@@ -393,7 +406,7 @@ class Flow {
   }
 
   private report(problem: Problem): void {
-    if (!this.reporting) return;
+    if (!this.reporting || (problem.cell.kind === "slot" && problem.kind !== "loss")) return;
     const node = problem.kind === "leak" ? problem.site.value : problem.node;
     const isOfSite = problem.kind === "overwrite" || problem.kind === "leaves";
     const lost = isOfSite ? problem.site.node.pos : "";
@@ -430,16 +443,4 @@ function unlink(state: State, cell: Cell, other: Cell | undefined): void {
   const v = state.get(cell);
   if (v && other && v.link === other)
     state.set(cell, { ...v, link: undefined, bits: v.bits & owned ? v.bits & ~none : v.bits });
-}
-
-/** Variables at module level live as long as the program; nobody expects them to be freed. */
-function isLocalLife(site: Site): boolean {
-  const at = site.cell.declaration;
-  if (!at) return false;
-  let node: ts.Node | undefined = at.parent;
-  while (node && !ts.isBlock(node) && !ts.isFunctionLike(node) && !ts.isCaseOrDefaultClause(node)) {
-    if (ts.isSourceFile(node) || ts.isModuleBlock(node)) return false;
-    node = node.parent;
-  }
-  return node !== undefined;
 }

@@ -10,6 +10,14 @@ import { captured } from "./closure-events.ts";
 import { Frame, type Event, type FunctionPaths, type Segment } from "./events.ts";
 import { identifierEvents, placeEvents } from "./mention-events.ts";
 import type { Session } from "./session.ts";
+import {
+  enterSlots,
+  slotCallEvents,
+  slotEvents,
+  slotsCaptured,
+  slotStoreEvents,
+} from "./slot-events.ts";
+import { Slots } from "./slots.ts";
 import { assignmentEvents, callEvents, declaratorEvents, defaultEvents } from "./value-events.ts";
 
 interface RawSegment {
@@ -64,12 +72,14 @@ class PathReader {
   readonly #session: Session;
   readonly #map: NodeMap;
   readonly #file: ts.SourceFile;
+  readonly #slots: Slots;
   #reading: Reading | undefined;
 
   constructor(session: Session, map: NodeMap, file: ts.SourceFile) {
     this.#session = session;
     this.#map = map;
     this.#file = file;
+    this.#slots = new Slots(session, file);
   }
 
   step(step: Step): void {
@@ -101,8 +111,9 @@ class PathReader {
     const root = node.type === "Program" ? this.#file : this.#map.get(node);
     this.#reading = undefined;
     if (!root) return; // what a parser of embedded scripts put in
-    const cells = new Cells(this.#session.oracle, root);
-    this.#reading = { path, frame: new Frame(root, cells), raw: new Map(), leaving: [] };
+    const frame = new Frame(root, new Cells(this.#session.oracle, root, this.#slots));
+    this.#reading = { path, frame, raw: new Map(), leaving: [] };
+    enterSlots(this.#session, frame, this.#slots);
   }
 
   #enter(raw: RawSegment): void {
@@ -150,7 +161,9 @@ class PathReader {
         thrown: ours(path.thrownSegments),
       });
     }
-    if (this.#reading) captured(this.#session, this.#reading.frame, frame.root);
+    if (!this.#reading) return;
+    captured(this.#session, this.#reading.frame, frame.root);
+    slotsCaptured(this.#session, this.#reading.frame, frame.root);
   }
 
   // ---- nodes ----
@@ -187,20 +200,26 @@ class PathReader {
     switch (node.type) {
       case "Identifier":
         if (ts.isIdentifier(at)) identifierEvents(this.#session, frame, at);
+        slotEvents(this.#session, frame, at);
         return;
       case "MemberExpression":
         if (ts.isPropertyAccessExpression(at) || ts.isElementAccessExpression(at))
           placeEvents(this.#session, frame, at);
+        slotEvents(this.#session, frame, at);
         return;
       case "VariableDeclarator":
         if (ts.isVariableDeclaration(at)) declaratorEvents(this.#session, frame, at);
         break;
       case "AssignmentExpression":
-        if (ts.isBinaryExpression(at)) assignmentEvents(this.#session, frame, at);
+        if (!ts.isBinaryExpression(at)) break;
+        assignmentEvents(this.#session, frame, at);
+        slotStoreEvents(this.#session, frame, at);
         break;
       case "CallExpression":
       case "NewExpression":
-        if (ts.isCallExpression(at) || ts.isNewExpression(at)) callEvents(this.#session, frame, at);
+        if (!ts.isCallExpression(at) && !ts.isNewExpression(at)) break;
+        callEvents(this.#session, frame, at);
+        slotCallEvents(this.#session, frame, at);
         break;
       case "AssignmentPattern":
         if (ts.isParameter(at) || ts.isBindingElement(at)) defaultEvents(this.#session, frame, at);

@@ -1,0 +1,133 @@
+/**
+ * Slot touches: what the functions of a file do to a slot beyond looking at what it holds: end it,
+ * give it another name, hand it on, fill it. Tells what a call may change, and whether a function
+ * can count on what it finds in a slot when it begins.
+ */
+import ts from "typescript";
+import { callSitesOf } from "./call-sites.ts";
+import { handedTo } from "./callbacks.ts";
+import { enclosingFunction } from "./fate.ts";
+import { onlyLooks } from "./looked-at.ts";
+import { effectInside } from "./mention.ts";
+import { visitVerb } from "./mention-events.ts";
+import type { Session } from "./session.ts";
+import type { Slot } from "./slots.ts";
+import { hasBody, isTarget, someWithin, within, type CallLike } from "./syntax.ts";
+import { onlyLooksAt } from "./transfer.ts";
+
+const furthest = 4;
+
+/** Whether a mention leaves what a slot holds where it is, and alive. */
+export function leaves(session: Session, mention: ts.Expression): boolean {
+  if (isTarget(mention)) return true;
+  const found = session.transfer(mention);
+  const { effect, fate } = found;
+  if (onlyLooksAt(effect) || effect === "receives" || effect === "returns") return true;
+  if (effect === "visits") return visitVerb(session, fate) === "use";
+  if (effect === "aliases") return constantFor(fate.node, session) !== undefined;
+  return effect === "enters" ? onlyLooksAt(effectInside(session, found)) : fate.kind === "read";
+}
+
+/** `const old = this.x;`: a constant that is only looked at. */
+export function constantFor(
+  at: ts.Node,
+  session: Session,
+): (ts.VariableDeclaration & { name: ts.Identifier }) | undefined {
+  if (!ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name)) return undefined;
+  const flags = ts.getCombinedNodeFlags(at) & ts.NodeFlags.AwaitUsing;
+  if (flags !== ts.NodeFlags.Const || !onlyLooks(session, at.name, true)) return undefined;
+  return at as ts.VariableDeclaration & { name: ts.Identifier };
+}
+
+/** Whether a function that runs inside another may end or fill a slot, itself or by its calls. */
+export function touches(
+  session: Session,
+  slot: Slot,
+  fn: ts.Node,
+  seen = new Set<ts.Node>(),
+): boolean {
+  if (seen.has(fn) || seen.size > 40) return seen.size > 40;
+  seen.add(fn);
+  if (slot.mentions.some((m) => within(m, fn) && (isTarget(m) || !leaves(session, m)))) return true;
+  return someWithin(fn, (node) => {
+    if (!ts.isCallExpression(node)) return false;
+    const { body } = session.oracle.callee(node);
+    return body !== undefined && body.getSourceFile() === fn.getSourceFile()
+      ? touches(session, slot, body, seen)
+      : false;
+  });
+}
+
+/** Whether a call may end or fill a slot. */
+export function callTouches(session: Session, slot: Slot, call: CallLike): boolean {
+  const { body } = session.oracle.callee(call);
+  const isNear = body !== undefined && body.getSourceFile() === call.getSourceFile();
+  return isNear && touches(session, slot, body);
+}
+
+/**
+ * Whether a function finds in a slot what was put there last: no function that runs it ends it
+ * first, and none that it makes and that outlives it.
+ */
+export function findsHeld(session: Session, slot: Slot, fn: ts.Node): boolean {
+  for (const mention of slot.mentions) {
+    const inner = enclosingFunction(mention);
+    if (!inner || inner === fn || !within(inner, fn)) continue;
+    if ((isTarget(mention) || !leaves(session, mention)) && outlives(session, inner, fn))
+      return false;
+  }
+  return !isEndedBefore(session, slot, fn, 0, new Set([fn]));
+}
+
+/** Whether a function within another may run when that has ended. */
+function outlives(session: Session, inner: ts.Node, fn: ts.Node): boolean {
+  for (let at: ts.Node | undefined = inner; at && at !== fn; at = enclosingFunction(at)) {
+    const host = handedTo(at);
+    const mode = host && session.callback(host, at);
+    if (mode !== "inline" && mode !== "scoped") return true;
+  }
+  return false;
+}
+
+/** Whether a function that runs this one, or makes it, ends what the slot holds. */
+function isEndedBefore(
+  session: Session,
+  slot: Slot,
+  fn: ts.Node,
+  depth: number,
+  seen: Set<ts.Node>,
+): boolean {
+  if (depth > furthest) return true;
+  const calls = hasBody(fn) ? callSitesOf(session.oracle, fn, "file").calls : [];
+  const outer = enclosingFunction(fn);
+  const callers = calls.map((call) => enclosingFunction(call));
+  if (outer !== slot.home) callers.push(outer);
+  return callers.some((caller) => {
+    if (!caller || seen.has(caller) || !within(caller, slot.holder)) return false;
+    seen.add(caller);
+    const runsNow = (node: ts.Node): boolean =>
+      node === caller || !hasBody(node) || !outlives(session, node, caller);
+    const ends = (node: ts.Node): boolean =>
+      node !== fn &&
+      runsNow(node) &&
+      ((ts.isCallExpression(node) && callEnds(session, slot, node, seen)) ||
+        (ts.forEachChild(node, (child) => ends(child) || undefined) ?? false));
+    const isEnded = slot.mentions.some((m) => {
+      const inner = within(m, caller) && !within(m, fn) ? enclosingFunction(m) : undefined;
+      return inner !== undefined && runsNow(inner) && !leaves(session, m);
+    });
+    return isEnded || ends(caller) || isEndedBefore(session, slot, caller, depth + 1, seen);
+  });
+}
+
+/** Whether a call ends what a slot holds, and is none of the functions in `except`. */
+function callEnds(
+  session: Session,
+  slot: Slot,
+  call: ts.CallExpression,
+  except: ReadonlySet<ts.Node>,
+): boolean {
+  const { body } = session.oracle.callee(call);
+  if (!body || except.has(body) || !within(body, slot.holder)) return false;
+  return slot.mentions.some((m) => within(m, body) && !leaves(session, m));
+}

@@ -1,0 +1,266 @@
+/**
+ * Slots: places that outlive the functions which fill them and own what they hold: fields of a
+ * class, variables that nested functions assign, properties of an object that stays in its file,
+ * the `current` of a ref. They are given fresh values and never somebody else's. The dataflow
+ * follows them through every function that speaks of them.
+ */
+import ts from "typescript";
+import { putValues } from "./containers.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import { globalsOf } from "./globals.ts";
+import { onlyUsed } from "./fresh-variables.ts";
+import { isHandedOn, isManaged, ownedMembers, sharedElsewhere, fieldOfThis } from "./members.ts";
+import type { Owned } from "./oracle.ts";
+import { referencesTo } from "./references.ts";
+import type { Session } from "./session.ts";
+import {
+  calleeNameNode,
+  isEmptyContainer,
+  isNullish,
+  isUsing,
+  someWithin,
+  unwrap,
+} from "./syntax.ts";
+
+/** A place that owns what it holds. */
+export interface Slot {
+  /** How messages call it: `this.x`, `last`, `canvas.current`. */
+  label: string;
+  owned: Owned;
+  /** Everything that speaks of it, in the order of the file. */
+  mentions: readonly ts.Expression[];
+  /** The expressions that make what it holds. */
+  makes: readonly ts.Expression[];
+  /** Given a value where it is declared. */
+  atOnce: boolean;
+  /** The function whose own variable it is: followed there with the others. */
+  home: ts.Node | undefined;
+  /** The class, function or file that it is known in. */
+  holder: ts.Node;
+  kind: "field" | "variable" | "property" | "ref";
+}
+
+/** The slots of one file, by what speaks of them. */
+export class Slots {
+  readonly all: readonly Slot[];
+  readonly #byMention = new Map<ts.Node, Slot>();
+  readonly #byFunction = new Map<ts.Node | undefined, Set<Slot>>();
+
+  constructor(session: Session, file: ts.SourceFile) {
+    this.all = slotsOf(session, file);
+    for (const slot of this.all)
+      for (const mention of slot.mentions) {
+        this.#byMention.set(mention, slot);
+        const fn = enclosingFunction(mention);
+        const list = this.#byFunction.get(fn);
+        if (list) list.add(slot);
+        else this.#byFunction.set(fn, new Set([slot]));
+      }
+  }
+
+  /** The slot that an expression speaks of. */
+  at(node: ts.Node): Slot | undefined {
+    return this.#byMention.get(node);
+  }
+  /** The slots that a function itself speaks of, its own variables left out. */
+  within(fn: ts.Node): readonly Slot[] {
+    return [...(this.#byFunction.get(fn) ?? [])].filter(({ home }) => home !== fn);
+  }
+}
+
+function slotsOf(session: Session, file: ts.SourceFile): Slot[] {
+  const { facts } = session.oracle;
+  return [
+    ...facts.classes(file).flatMap((node) => fieldSlots(session, node)),
+    ...facts
+      .variables(file)
+      .flatMap((node) => [
+        ...(variableSlot(session, node) ?? refSlot(session, node) ?? []),
+        ...propertySlots(session, node),
+      ]),
+    ...globalsOf(session.oracle, file).flatMap(
+      (ids) => slotAt(session, ids, { kind: "variable", home: undefined, given: [] }) ?? [],
+    ),
+  ];
+}
+
+// ---- fields ----
+
+function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
+  const members = ownedMembers(session, node).filter(
+    (m) => !isManaged(session, node, m) && !sharedElsewhere(session, node, m.name, ["disposes"]),
+  );
+  if (members.length === 0) return [];
+  const mentions = new Map<string, ts.Expression[]>(members.map((m) => [m.name, []]));
+  const visit = (inner: ts.Node): void => {
+    ts.forEachChild(inner, visit);
+    const access = fieldOfThis(inner);
+    if (access) mentions.get(access.name.text)?.push(access);
+  };
+  node.members.forEach(visit);
+  return members.map(({ name, owned, makes, atOnce }) => ({
+    label: `this.${name}`,
+    owned,
+    mentions: mentions.get(name) ?? [],
+    makes,
+    atOnce,
+    home: undefined,
+    holder: node,
+    kind: "field",
+  }));
+}
+
+// ---- variables, properties, refs ----
+
+/** A variable of the module, or one that a nested function assigns. */
+function variableSlot(session: Session, declaration: ts.VariableDeclaration): [Slot] | undefined {
+  const { name, initializer } = declaration;
+  if (!ts.isIdentifier(name) || isExportedVariable(declaration) || isUsing(declaration))
+    return undefined;
+  if (isRefMaker(initializer)) return undefined;
+  const home = enclosingFunction(declaration);
+  const root = home ?? declaration.getSourceFile();
+  const ids = referencesTo(session.oracle, declaration, name, root).filter((id) => id !== name);
+  if (ids.every((id) => enclosingFunction(id) === home)) return undefined;
+  const given = initializer ? [initializer] : [];
+  return slotAt(session, ids, { kind: "variable", home: root, given });
+}
+
+/** A ref of whatever runtime: all that is said of it is its `current`, or its `value`. */
+function refSlot(session: Session, declaration: ts.VariableDeclaration): [Slot] | undefined {
+  const { name, initializer } = declaration;
+  if (!ts.isIdentifier(name) || !isRefMaker(initializer)) return undefined;
+  const root = enclosingFunction(declaration) ?? declaration.getSourceFile();
+  const ids = referencesTo(session.oracle, declaration, name, root).filter((id) => id !== name);
+  const places = ids.map((id) => id.parent);
+  const isPlace = (at: ts.Node): at is ts.PropertyAccessExpression =>
+    ts.isPropertyAccessExpression(at) && /^(current|value)$/.test(at.name.text);
+  if (!places.every(isPlace)) return undefined;
+  const call = unwrap(initializer);
+  const given = ts.isCallExpression(call) ? call.arguments.slice(0, 1) : [];
+  return slotAt(session, places, { kind: "ref", home: undefined, given });
+}
+
+const isRefMaker = (value: ts.Expression | undefined): value is ts.Expression => {
+  const call = value && unwrap(value);
+  return (
+    call !== undefined &&
+    ts.isCallExpression(call) &&
+    /^(use_?|create_?|shallow_?|mutable_?)?(ref|signal|box)$/i.test(
+      calleeNameNode(call)?.text ?? "",
+    )
+  );
+};
+
+/**
+ * `const app = { last: null, tick() { this.last = make(); } }`: properties of an object that stays
+ * in its file.
+ */
+function propertySlots(session: Session, declaration: ts.VariableDeclaration): Slot[] {
+  const { name, initializer } = declaration;
+  const literal = initializer && unwrap(initializer);
+  if (!ts.isIdentifier(name) || !literal || !ts.isObjectLiteralExpression(literal)) return [];
+  const file = declaration.getSourceFile();
+  if (isExportedVariable(declaration)) return [];
+  const home = enclosingFunction(declaration);
+  if (home && !isCalledAtOnce(home)) return [];
+  const places = new Map<string, ts.Expression[]>();
+  const add = (at: ts.Node): boolean => {
+    if (!ts.isPropertyAccessExpression(at)) return false;
+    const list = places.get(at.name.text);
+    if (list) list.push(at);
+    else places.set(at.name.text, [at]);
+    return true;
+  };
+  const ids = referencesTo(session.oracle, declaration, name, file).filter((id) => id !== name);
+  if (!ids.every((id) => add(id.parent))) return [];
+  // `this.tick.bind(this)` leaves it the same
+  const isWhole = (at: ts.Node): boolean =>
+    at.kind === ts.SyntaxKind.ThisKeyword && !add(at.parent) && !isBound(at);
+  if (someWithin(literal, isWhole)) return [];
+  const givenFor = (key: string): ts.Expression[] =>
+    literal.properties.flatMap((p) =>
+      ts.isPropertyAssignment(p) && p.name.getText() === key ? [p.initializer] : [],
+    );
+  return [...places].flatMap(
+    ([key, mentions]) =>
+      slotAt(session, mentions, { kind: "property", home: undefined, given: givenFor(key) }) ?? [],
+  );
+}
+
+/** `(function () { … })()`: what it declares is there once. */
+const isCalledAtOnce = (fn: ts.Node): boolean =>
+  (ts.isArrowFunction(fn) || ts.isFunctionExpression(fn)) && fateOf(fn).kind === "called";
+
+const isBound = ({ parent }: ts.Node): boolean =>
+  ts.isCallExpression(parent) && calleeNameNode(parent)?.text === "bind";
+
+const isExportedVariable = (declaration: ts.VariableDeclaration): boolean =>
+  (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) !== 0;
+
+/** The slot that some expressions speak of, when all it is given is its own. */
+function slotAt(
+  session: Session,
+  mentions: readonly ts.Expression[],
+  { kind, home, given }: Pick<Slot, "kind" | "home"> & { given: readonly ts.Expression[] },
+): [Slot] | undefined {
+  const [first] = mentions;
+  const owned = first && ownedBy(session, mentions);
+  if (!owned || owned.shape === "record") return undefined;
+  const values = [...given, ...mentions.flatMap((m) => givenAt(session, m))].map(unwrap);
+  const makes: ts.Expression[] = [];
+  for (const value of values) {
+    if (isNullish(value) || isEmptyContainer(value)) continue;
+    const found = session.freshness(value);
+    if (found === "fresh" && !isEndedByName(session, value)) makes.push(value);
+    else if (found !== "never") return undefined;
+  }
+  if (makes.length === 0) return undefined;
+  if (mentions.some((m) => isHandedOn(session.transfer(m), ["disposes"]))) return undefined;
+  const atOnce = given.some((value) => makes.includes(unwrap(value)));
+  const holder = home ?? first.getSourceFile();
+  return [{ label: first.getText(), owned, mentions, makes, atOnce, home, holder, kind }];
+}
+
+function ownedBy(session: Session, mentions: readonly ts.Expression[]): Owned | undefined {
+  for (const mention of mentions) {
+    const owned = session.oracle.ownedAt(mention);
+    if (owned) return owned;
+  }
+  return undefined;
+}
+
+/** What an assignment to a place, or a call that puts something into its list, gives it. */
+function givenAt(session: Session, mention: ts.Expression): readonly ts.Expression[] {
+  const { parent } = mention;
+  if (ts.isBinaryExpression(parent) && parent.left === mention && isStore(parent))
+    return [valueGiven(parent)];
+  const { effect, fate } = session.transfer(mention);
+  return effect === "receives" && ts.isCallExpression(fate.node)
+    ? putValues(fate.member, fate.node.arguments)
+    : [];
+}
+
+/** `=`, `??=` and `||=`. */
+export const isStore = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
+  kind === ts.SyntaxKind.EqualsToken ||
+  kind === ts.SyntaxKind.QuestionQuestionEqualsToken ||
+  kind === ts.SyntaxKind.BarBarEqualsToken;
+
+/** What the last of `a = b = value` is. */
+export function valueGiven(store: ts.BinaryExpression): ts.Expression {
+  const right = unwrap(store.right);
+  return ts.isBinaryExpression(right) && right.operatorToken.kind === ts.SyntaxKind.EqualsToken
+    ? valueGiven(right)
+    : right;
+}
+
+/** `const net = make(); model.current = net; return () => net.dispose();`: it has another end. */
+function isEndedByName(session: Session, value: ts.Expression): boolean {
+  const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const root = enclosingFunction(source) ?? source.getSourceFile();
+  return referencesTo(session.oracle, source, source.name, root).some(
+    (id) => id !== value && id !== source.name && !onlyUsed(session, id),
+  );
+}
