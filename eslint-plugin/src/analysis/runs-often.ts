@@ -96,6 +96,8 @@ function isRoute(host: CallLike): boolean {
 function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   if (!hasBody(fn) || depth > 3) return false;
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  if (calls.some((call, i) => calls.slice(i + 1).some((other) => isCallAfter(call, other))))
+    return true;
   return [...calls.filter((c) => isSurely(session, c, fn)), ...values].some((site) => {
     const caller = enclosingFunction(site);
     const home = ts.isClassElement(fn) ? homeOfReceiver(session, site) : undefined;
@@ -107,6 +109,17 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     if (caller && handedTo(caller)) return isHandler(session, caller);
     return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
   });
+}
+
+/** `x.load(); x.load();`: two statements of one block call a function, on the same object. */
+function isCallAfter(call: CallLike, other: CallLike): boolean {
+  const [one, two] = [call.parent, other.parent];
+  const isStatement = ts.isExpressionStatement(one) && ts.isExpressionStatement(two);
+  return (
+    isStatement &&
+    one.parent === two.parent &&
+    call.expression.getText() === other.expression.getText()
+  );
 }
 
 /** Whether the event loop or the library calls a function each time that something happens. */
