@@ -23,6 +23,7 @@ import {
 } from "../analysis/syntax.ts";
 import { fieldOfThis } from "../analysis/members.ts";
 import { replacedEntries } from "../analysis/replaced-entries.ts";
+import { lostBySlots } from "../analysis/slot-losses.ts";
 import { onlyLooksAt, type Effect } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
@@ -92,6 +93,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       ...fieldOverwrites(file).filter((s) => isOut(file, s)),
       ...lostStores(file.session, file.file).filter((s) => isOut(file, s)),
       ...lostUpdates(file.session, file.file),
+      ...lostBySlots(file.session, file.problems()),
     ]) {
       if (told.has(assignment)) continue;
       told.add(assignment);

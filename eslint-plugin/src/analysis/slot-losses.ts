@@ -1,0 +1,65 @@
+/**
+ * Slot losses: which stores the dataflow found to lose what a slot held. Where the slot may as well
+ * be empty, as it is before its first store, it takes a sign that the function runs again. Used by
+ * the rule about overwritten values.
+ */
+import ts from "typescript";
+import { handedTo } from "./callbacks.ts";
+import { enclosingFunction } from "./fate.ts";
+import type { Problem } from "./flow.ts";
+import { givesPart } from "./left-out.ts";
+import type { LostStore } from "./lost-stores.ts";
+import { mayLackScope } from "./open-scopes.ts";
+import { runsOften, surelyRunsOften } from "./runs-often.ts";
+import type { Session } from "./session.ts";
+import { isStore, valueGiven, type Slot } from "./slots.ts";
+import { calleeNameNode, isEmptyContainer, isNullish, isTarget } from "./syntax.ts";
+import { onlyLooksAt } from "./transfer.ts";
+
+/** The losing assignments among the problems of a file. */
+export function lostBySlots(session: Session, problems: readonly Problem[]): LostStore[] {
+  return problems.flatMap((problem): LostStore[] => {
+    if (problem.kind !== "loss") return [];
+    const { node, cell, surely } = problem;
+    if (!cell.slot || !ts.isBinaryExpression(node) || !isStore(node)) return [];
+    const { slot } = cell;
+    if (slot.kind === "ref" && slot.mentions.every((m) => isShown(session, m))) return [];
+    if (!outlivesScopes(session, slot)) return [];
+    const value = valueGiven(node);
+    const { owned } = slot;
+    if (isNullish(value) || isEmptyContainer(value)) return [{ node, owned }];
+    if (owned.shape === "many")
+      return givesPart(session, node.right, node.left) ? [{ node, owned, part: true }] : [];
+    return surely || slot.atOnce || comesAgain(session, slot, node) ? [{ node, owned }] : [];
+  });
+}
+
+/** Made where there may be no scope; where nothing is known of that, ended by hand elsewhere. */
+function outlivesScopes(session: Session, { makes, mentions }: Slot): boolean {
+  if (makes.some((at) => mayLackScope(session, at))) return true;
+  const isUnknown = makes.every((at) => session.scopeAt(at) === "unknown");
+  return isUnknown && mentions.some((m) => session.transfer(m).effect === "disposes");
+}
+
+/** Given or looked at: a ref of which nothing else is said is kept, see `component-state.ts`. */
+function isShown(session: Session, mention: ts.Expression): boolean {
+  const { effect, fate } = session.transfer(mention);
+  return isTarget(mention) || onlyLooksAt(effect) || fate.kind === "read";
+}
+
+/** Whether a store runs more than once. What may last is mostly loaded once, whatever may call. */
+function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
+  const place = enclosingFunction(node);
+  if (!place) return false;
+  const often = owned.owner.lost === "repeated" ? surelyRunsOften : runsOften;
+  return often(session, place) || isEffect(place);
+}
+
+/** `useEffect(() => { … }, [size])`: runs again when an input changes. */
+function isEffect(fn: ts.Node): boolean {
+  const host = handedTo(fn);
+  const [first, inputs] = host?.arguments ?? [];
+  if (!host || first !== fn || !/^use\w*Effect$/.test(calleeNameNode(host)?.text ?? ""))
+    return false;
+  return !inputs || (ts.isArrayLiteralExpression(inputs) && inputs.elements.length > 0);
+}
