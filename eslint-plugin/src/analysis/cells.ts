@@ -181,7 +181,7 @@ export class Cells {
   }
 }
 
-/** Whether others reach what a cell holds: a place, a slot, a field of what the caller handed in. */
+/** Whether others reach what a cell holds: a place, a slot, a field of what the caller gave. */
 export const isOfCaller = ({ kind, label, name }: Cell): boolean =>
   kind === "place" ||
   kind === "slot" ||
