@@ -5,7 +5,8 @@
  * through `session.summary`.
  */
 import ts from "typescript";
-import { callbackMode, handedTo } from "./callbacks.ts";
+import { handedTo } from "./callbacks.ts";
+import { isInline, outlivesMaker } from "./closures.ts";
 import { builtinArgument } from "./containers.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
@@ -175,7 +176,7 @@ function note(
     effect.calls = mergeModes(effect.calls, callMode(session, fn, node));
     return;
   }
-  if (closure !== fn && closure && owned && escapesInClosure(session, fn, closure))
+  if (closure !== fn && closure && owned && outlivesMaker(session, fn, closure))
     effect.stores = true;
   if (!owned && kind === "element") {
     notePicked(session, fn, node as ts.Expression, effect, hops);
@@ -295,7 +296,7 @@ function noteReturn(
   effect: ParameterEffect,
 ): void {
   const closure = enclosingFunction(id);
-  if (closure === fn || (closure && inlineIn(session, closure))) effect.returns = true;
+  if (closure === fn || (closure && isInline(session, closure))) effect.returns = true;
   else effect.stores = true;
 }
 
@@ -411,40 +412,4 @@ function callMode(session: Session, fn: FunctionWithBody, call: ts.Node): CallMo
     closure = enclosingFunction(host ?? closure);
   }
   return mode;
-}
-
-/**
- * Whether a nested function runs only while its maker runs, so that what it captures does not
- * outlive it.
- */
-function inlineIn(session: Session, closure: ts.SignatureDeclaration): boolean {
-  const host = handedTo(closure);
-  return host !== undefined && ["inline", "scoped"].includes(callbackMode(session, host, closure));
-}
-
-function escapesInClosure(
-  session: Session,
-  fn: FunctionWithBody,
-  closure: ts.SignatureDeclaration,
-): boolean {
-  let current: ts.SignatureDeclaration | undefined = closure;
-  while (current && current !== fn) {
-    const host = handedTo(current);
-    if (!host)
-      return !(
-        ts.isFunctionDeclaration(current) ||
-        (ts.isVariableDeclaration(current.parent) && hasOnlyCalls(session, current.parent, fn))
-      );
-    if (!inlineIn(session, current)) return true;
-    current = enclosingFunction(host);
-  }
-  return false;
-}
-
-function hasOnlyCalls(session: Session, declaration: ts.VariableDeclaration, fn: ts.Node): boolean {
-  const { name } = declaration;
-  return (
-    ts.isIdentifier(name) &&
-    referencesTo(session.oracle, declaration, name, fn).every((id) => fateOf(id).kind === "called")
-  );
 }
