@@ -10,16 +10,21 @@ import { isEndedAfter } from "./ended-after.ts";
 import { argumentOf } from "./fate.ts";
 import { holdsListed, holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
+import { isLentTo, namesOver, parameterName, pathWithin } from "./lending.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { ParameterEffect, Session } from "./session.ts";
 import { fieldEffect } from "./summary.ts";
-import { memberName, unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
+import { unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
 import { transferArgument, type Argument, type Effect } from "./transfer.ts";
 
 /** What a call does to one of its arguments, or to a value inside a literal among them. */
-export function effectOf(session: Session, call: CallLike, node: ts.Node): Effect {
+export function effectOf(
+  session: Session,
+  call: CallLike,
+  node: ts.Node,
+  owned: Owned | null = session.oracle.ownedAt(node),
+): Effect {
   const place = argumentOf(call, node);
-  const owned = session.oracle.ownedAt(node);
   if (!place || !owned) return "unknown";
   return transferArgument(new Described(session, call, node, place, owned));
 }
@@ -92,9 +97,7 @@ class Described implements Argument {
   get body(): Effect | null {
     const { body } = this.#callee;
     if (!body) return null;
-    const effect = bodyEffect(this.#session, body, this.#place, this.#node, this.#owned);
-    const unclear = effect === "borrows" && isLoose(this.#session, body, this.#place, this.#owned);
-    return unclear ? "unknown" : effect;
+    return bodyEffect(this.#session, body, this.#place, this.#node, this.#owned);
   }
   get contract(): boolean {
     return borrowsByContract(this.#session, this.#call, this.#callee, this.#owned.owner);
@@ -104,23 +107,15 @@ class Described implements Argument {
   }
 }
 
-function parameterName(callee: Callee, index: number): string {
-  const declaration = callee.declaration as Partial<ts.SignatureDeclaration> | undefined;
-  const parameter = declaration?.parameters?.[index];
-  return parameter && ts.isIdentifier(parameter.name) ? parameter.name.text : "";
-}
-
 /** `add(...parts: (Part | Part[])[])`: a parameter of which the type does not say what it is. */
-function isLoose(
+const isLoose = (
   { oracle }: Session,
-  { parameters }: FunctionWithBody,
-  { index }: Place,
+  parameter: ts.ParameterDeclaration,
   { owner }: Owned,
-): boolean {
-  const parameter = parameters[index] ?? parameters.at(-1);
-  if (owner.args !== "transfer" || !parameter?.type) return false;
-  return parameter.dotDotDotToken !== undefined || oracle.ownedAt(parameter.name)?.owner !== owner;
-}
+): boolean =>
+  owner.args === "transfer" &&
+  parameter.type !== undefined &&
+  (parameter.dotDotDotToken !== undefined || oracle.ownedAt(parameter.name)?.owner !== owner);
 
 function bodyEffect(
   session: Session,
@@ -134,23 +129,64 @@ function bodyEffect(
   const isRest = last?.dotDotDotToken !== undefined && place.index >= parameters.length;
   const index = isRest ? parameters.length - 1 : place.index;
   const parameter = parameters[index];
-  if (!parameter) return "borrows"; // more arguments than the function looks at
-  const argument = unwrap(place.argument);
-  if (ts.isObjectLiteralExpression(argument) && argument !== node) {
-    const property = argument.properties.find(
-      (p) =>
-        (ts.isPropertyAssignment(p) && unwrap(p.initializer) === node) ||
-        (ts.isShorthandPropertyAssignment(p) && p.name === node),
-    );
-    if (!property?.name || isRest) return "unknown";
-    const field = memberName(property.name);
-    return field === ""
-      ? "unknown"
-      : fromParameter(session, body, fieldEffect(session, body, parameter, field), owned);
-  }
+  if (!parameter)
+    // more arguments than the function looks at
+    return last && isLoose(session, last, owned) ? "unknown" : "borrows";
+  const { argument } = place;
+  if (ts.isObjectLiteralExpression(unwrap(argument)) && unwrap(argument) !== node)
+    return isRest ? "unknown" : insideEffect(session, body, parameter, argument, node, owned);
   const effect = session.summary(body).parameters[index];
-  return effect ? fromParameter(session, body, effect, owned) : "borrows";
+  const found = effect ? fromParameter(session, body, effect, owned) : "borrows";
+  const loose = isLoose(session, parameter, owned);
+  const isRecord = owned.shape === "record";
+  if (found === "borrows" ? !loose : found === "disposes" || !isRecord) return found;
+  const areLooks = isRecord
+    ? areLent(session, body, parameter, owned)
+    : isLentTo(session, body, parameter, [], owned);
+  return areLooks ? "borrows" : found === "borrows" ? "unknown" : found;
 }
+
+/** What a function does to a value that is handed to it inside a record. */
+function insideEffect(
+  session: Session,
+  body: FunctionWithBody,
+  parameter: ts.ParameterDeclaration,
+  argument: ts.Expression,
+  node: ts.Node,
+  owned: Owned,
+): Effect {
+  if (ts.isSpreadAssignment(node.parent)) {
+    const over = namesOver(node.parent);
+    const isDirect = node.parent.parent === unwrap(argument) && owned.shape === "record";
+    const others = owned.fields.filter((f) => !over.includes(f));
+    const left = { ...owned, fields: others };
+    return isDirect && areLent(session, body, parameter, left) ? "borrows" : "unknown";
+  }
+  const path = pathWithin(node as ts.Expression, argument);
+  const [field, ...deeper] = path === "over" ? [] : (path ?? []);
+  if (!path || path === "over" || field === undefined) return "unknown";
+  const isLent =
+    owned.shape === "record"
+      ? areLent(session, body, parameter, owned, path)
+      : isLentTo(session, body, parameter, path, owned);
+  if (isLent) return "borrows";
+  if (deeper.length > 0) return "unknown";
+  const effect = fieldEffect(session, body, parameter, field);
+  const found = fromParameter(session, body, effect, owned);
+  return found === "borrows" && isLoose(session, parameter, owned) ? "unknown" : found;
+}
+
+/** Whether a function only looks at the fields of a record that it is given. */
+const areLent = (
+  session: Session,
+  body: FunctionWithBody,
+  parameter: ts.ParameterDeclaration,
+  { fields, ...owned }: Owned,
+  path: readonly string[] = [],
+): boolean =>
+  fields.every((field) =>
+    isLentTo(session, body, parameter, [...path, field], { ...owned, shape: "one", fields: [] }),
+  );
 
 function fromParameter(
   session: Session,

@@ -72,11 +72,11 @@ function wire(oracle: Oracle, settings: ResolvedSettings, guesses: boolean): Ses
     get sure() {
       return (sure ??= guesses ? wire(oracle, settings, false) : session);
     },
-    asking: { expressions: new Set() },
+    asking: { expressions: new Set(), lent: new Set() },
     freshness: (expression) => freshness(session, expression),
     summary: (fn) => summaries.of(fn),
     transfer: (node) => transferOf(session, node),
-    effect: (call, argument) => effectOf(session, call, argument),
+    effect: (call, argument, owned) => effectOf(session, call, argument, owned),
     callback: (call, argument) => callbackMode(session, call, argument),
     scopeAt: (node) => scopes.at(node),
     dividedAt: (node) => scopes.dividedAt(node),

@@ -5,7 +5,7 @@
  */
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
-import type { Oracle } from "./oracle.ts";
+import type { Oracle, Owned } from "./oracle.ts";
 import type { Transfer } from "./mention.ts";
 import type { CallLike, FunctionWithBody } from "./syntax.ts";
 import type { Effect } from "./transfer.ts";
@@ -61,7 +61,11 @@ export interface Session {
   /** The same program without guesses: what is fresh here, a fix may free unasked. */
   readonly sure: Session;
   /** Expressions whose freshness is being asked for in the function at hand. */
-  readonly asking: { expressions: Set<ts.Node> };
+  readonly asking: {
+    expressions: Set<ts.Node>;
+    /** Parameters of which is asked whether what they hold is only lent. */
+    lent: Set<ts.Node>;
+  };
   freshness(expression: ts.Expression): Freshness;
   summary(fn: FunctionWithBody): Summary;
   /** What a mention of an owned value does to it. */
@@ -69,8 +73,10 @@ export interface Session {
   /**
    * What a call does to one of its arguments (or to an element of an array or object literal
    * argument).
+   *
+   * @param owned what the argument owns; asked for when not given
    */
-  effect(call: CallLike, argument: ts.Node): Effect;
+  effect(call: CallLike, argument: ts.Node, owned?: Owned): Effect;
   /** How a call runs a callback given as an argument. */
   callback(call: CallLike, argument: ts.Node): CallMode | "unknown";
   scopeAt(node: ts.Node): ScopeState;

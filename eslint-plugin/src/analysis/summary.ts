@@ -43,8 +43,9 @@ export class Summaries {
 const untouched: ParameterEffect = { disposes: false, stores: false, returns: false, calls: null };
 
 function summarise(session: Session, fn: FunctionWithBody): Summary {
-  const outer = session.asking.expressions;
-  session.asking.expressions = new Set(); // what the caller asks about is no business of the body
+  const outer = { ...session.asking };
+  // what the caller asks about is no business of the body
+  Object.assign(session.asking, { expressions: new Set(), lent: new Set() });
   try {
     const tags = session.oracle.tags(fn);
     const parameters = fn.parameters.map((p) =>
@@ -54,7 +55,7 @@ function summarise(session: Session, fn: FunctionWithBody): Summary {
     if (tags.borrowed) return { result: "borrowed", parameters };
     return { result: resultFreshness(session, fn), parameters };
   } finally {
-    session.asking.expressions = outer;
+    Object.assign(session.asking, outer);
   }
 }
 
@@ -86,12 +87,14 @@ export const bodyEffect = (
 export function fieldEffect(
   session: Session,
   fn: FunctionWithBody,
-  { name: pattern }: ts.ParameterDeclaration,
+  parameter: ts.ParameterDeclaration,
   field: string,
 ): ParameterEffect {
+  const { name: pattern } = parameter;
   const { expressions } = session.asking;
   const effect: ParameterEffect = { ...untouched };
-  if (expressions.has(pattern)) return { ...effect, stores: true };
+  if (expressions.has(pattern) || ts.isParameterPropertyDeclaration(parameter, fn))
+    return { ...effect, stores: true };
   expressions.add(pattern);
   try {
     if (ts.isIdentifier(pattern)) {
