@@ -11,10 +11,11 @@ import type { Frame, Verb } from "./events.ts";
 import { fateOf, type Fate } from "./fate.ts";
 import { gathered, givenBy, partGiven, receiverOf, soleName } from "./gathers.ts";
 import { keptBy } from "./keeps.ts";
+import { isLentAt, namesOver } from "./lending.ts";
 import { effectInside, transferOf, type Transfer } from "./mention.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, isUsingList, memberName, unwrap, type CallLike } from "./syntax.ts";
+import { isTarget, isUsingList, unwrap, type CallLike } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Events of a name that mentions a cell. */
@@ -75,7 +76,9 @@ function follow(
   hops: number,
 ): void {
   const { effect, fate } = found;
-  const over = cell.fields ? namesOver(node) : [];
+  const spread = cell.fields && ts.isSpreadAssignment(node.parent) ? node.parent : undefined;
+  // the `features` of `{ ...batch, features }`: what `batch` has under that name stays behind
+  const over = spread ? namesOver(spread) : [];
   if (over.length > 0) {
     for (const [name, field] of cell.fields ?? [])
       if (!over.includes(name)) follow(session, frame, field, node, found, hops);
@@ -88,7 +91,7 @@ function follow(
   const field = fieldGiven(frame, cell, node, fate);
   if (field) return link(frame, cell, field, fate.node);
   if (isGathered(session, frame, node, fate)) return; // see `give`
-  if (fate.literal && fate.kind !== "argument") return frame.all(cell, "escape", node, fate.node);
+  if (fate.literal && fate.kind !== "argument") return handsOn(session, frame, cell, node, fate);
   switch (effect) {
     case "nothing":
     case "drops":
@@ -121,18 +124,31 @@ function follow(
     case "takes":
     case "stores":
     case "unknown":
-      return frame.all(cell, "escape", node, atCall(fate));
+      return handsOn(session, frame, cell, node, fate);
   }
 }
 
-/** The `features` of `{ ...batch, features }`: what `batch` has under that name stays behind. */
-function namesOver(node: ts.Expression): readonly string[] {
-  const { parent } = node;
-  if (!ts.isSpreadAssignment(parent)) return [];
-  const { properties } = parent.parent;
-  return properties
-    .slice(properties.indexOf(parent) + 1)
-    .flatMap((p) => (p.name ? [memberName(p.name)] : []));
+/** A value goes to who keeps it, perhaps in a record: what is only lent stays. */
+function handsOn(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  node: ts.Expression,
+  fate: Fate,
+): void {
+  const at = fate.literal ? fate.node : atCall(fate);
+  const isLent = (path: readonly string[], { owned }: Cell): boolean =>
+    isLentAt(session, frame.root, node, path, owned);
+  if (!cell.fields) {
+    const inRecord =
+      fate.literal !== null && fate.kind !== "argument" && cell.owned.shape === "one";
+    return frame.all(cell, inRecord && isLent([], cell) ? "use" : "escape", node, at);
+  }
+  for (const [name, field] of cell.fields)
+    frame.all(field, isLent([name], field) ? "use" : "escape", node, at);
+  const event = { kind: "escape", cell, node, certain: true } as const;
+  if (at) frame.later(at, event);
+  else frame.emit(event);
 }
 
 /**
