@@ -13,6 +13,7 @@ import type { Owned } from "./oracle.ts";
 import { putInto } from "./inner-lists.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
+import { isRefMaker } from "./slots.ts";
 import { isInLoop, rootOf, someWithin, unwrap } from "./syntax.ts";
 import { isOnOtherWay } from "./ways.ts";
 
@@ -136,8 +137,19 @@ function isFilledRecord(session: Session, container: ts.PropertyAccessExpression
   const { expression } = container;
   return (
     (fieldOfThis(expression) !== undefined ||
-      (ts.isIdentifier(expression) && holds(session, expression))) &&
+      (ts.isIdentifier(expression) &&
+        (holds(session, expression) || isRef(session, expression)))) &&
     putInto(session, container).some((value) => session.freshness(value) === "fresh")
+  );
+}
+
+/** A ref, whose list outlives the function that makes it. */
+function isRef({ oracle }: Session, id: ts.Identifier): boolean {
+  const declaration = oracle.declarationAt(id);
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    isRefMaker(declaration.initializer)
   );
 }
 

@@ -112,8 +112,11 @@ function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
 
 // ---- variables, properties, refs ----
 
-/** A variable of the module, or one that a nested function assigns. */
-function variableSlot(session: Session, declaration: ts.VariableDeclaration): [Slot] | undefined {
+/** A variable of the module, or one that a nested function speaks of. */
+export function variableSlot(
+  session: Session,
+  declaration: ts.VariableDeclaration,
+): [Slot] | undefined {
   const { name, initializer } = declaration;
   if (!ts.isIdentifier(name) || isExportedVariable(declaration) || isUsing(declaration))
     return undefined;
@@ -141,7 +144,8 @@ function refSlot(session: Session, declaration: ts.VariableDeclaration): [Slot] 
   return slotAt(session, places, { kind: "ref", home: undefined, given });
 }
 
-const isRefMaker = (value: ts.Expression | undefined): value is ts.Expression => {
+/** `useRef(…)`, `ref(…)`, `signal(…)`. */
+export const isRefMaker = (value: ts.Expression | undefined): value is ts.Expression => {
   const call = value && unwrap(value);
   return (
     call !== undefined &&
