@@ -12,8 +12,9 @@ import type { LostStore } from "./lost-stores.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
+import { isEffect } from "./slot-touches.ts";
 import { isStore, valueGiven, type Slot } from "./slots.ts";
-import { calleeNameNode, isEmptyContainer, isNullish, isTarget } from "./syntax.ts";
+import { isEmptyContainer, isNullish, isTarget } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** The losing assignments among the problems of a file. */
@@ -52,14 +53,13 @@ function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
   const place = enclosingFunction(node);
   if (!place) return false;
   const often = owned.owner.lost === "repeated" ? surelyRunsOften : runsOften;
-  return often(session, place) || isEffect(place);
+  return often(session, place) || isEffectAgain(place);
 }
 
 /** `useEffect(() => { … }, [size])`: runs again when an input changes. */
-function isEffect(fn: ts.Node): boolean {
+function isEffectAgain(fn: ts.Node): boolean {
   const host = handedTo(fn);
   const [first, inputs] = host?.arguments ?? [];
-  if (!host || first !== fn || !/^use\w*Effect$/.test(calleeNameNode(host)?.text ?? ""))
-    return false;
+  if (!host || first !== fn || !isEffect(host)) return false;
   return !inputs || (ts.isArrayLiteralExpression(inputs) && inputs.elements.length > 0);
 }

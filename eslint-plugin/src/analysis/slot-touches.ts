@@ -12,7 +12,7 @@ import { effectInside } from "./mention.ts";
 import { visitVerb } from "./mention-events.ts";
 import type { Session } from "./session.ts";
 import type { Slot } from "./slots.ts";
-import { hasBody, isTarget, someWithin, within, type CallLike } from "./syntax.ts";
+import { calleeNameNode, hasBody, isTarget, someWithin, within, type CallLike } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 const furthest = 4;
@@ -83,11 +83,16 @@ export function findsHeld(session: Session, slot: Slot, fn: ts.Node): boolean {
 function outlives(session: Session, inner: ts.Node, fn: ts.Node): boolean {
   for (let at: ts.Node | undefined = inner; at && at !== fn; at = enclosingFunction(at)) {
     const host = handedTo(at);
+    if (host && isEffect(host)) return true;
     const mode = host && session.callback(host, at);
     if (mode !== "inline" && mode !== "scoped") return true;
   }
   return false;
 }
+
+/** `useEffect(…)`: a runtime runs what it is given when it sees fit. */
+export const isEffect = (host: CallLike): boolean =>
+  /^use\w*Effect$/.test(calleeNameNode(host)?.text ?? "");
 
 /** Whether a function that runs this one, or makes it, ends what the slot holds. */
 function isEndedBefore(
