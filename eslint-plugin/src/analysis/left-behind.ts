@@ -13,7 +13,10 @@ import { isLent } from "./holding.ts";
 import { fieldOfThis, reach } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
+import { mayLackScope } from "./open-scopes.ts";
 import type { Session } from "./session.ts";
+import { leaves, touches } from "./slot-touches.ts";
+import { variableSlot } from "./slots.ts";
 import {
   hasBody,
   isTarget,
@@ -131,11 +134,40 @@ export function leftByClosures(session: Session, file: ts.SourceFile): LeftBehin
   return facts.functions(file).flatMap((fn) => {
     const ending = returnedEnding(session, fn);
     if (!ending) return [];
+    const shared = leftSlots(session, fn, ending);
+    if (shared.length > 0 || !someWithin(ending.body, ts.isCallExpression)) return shared;
     const locals = facts
       .variables(file)
       .filter((v) => enclosingFunction(v) === fn && !mayNotRunOnce(v, fn))
       .flatMap((v) => leftLocal(session, fn, v, ending.name) ?? []);
     return locals.length > 0 && endsDevice(session, ending.body) ? [] : locals;
+  });
+}
+
+/**
+ * `let line = zeros(…); return { push() { line.dispose(); line = …; }, destroy() {} }`: what
+ * closures share, and end only to fill it again.
+ */
+function leftSlots(
+  session: Session,
+  fn: FunctionWithBody,
+  ending: { name: string; body: ts.Node },
+): LeftBehind[] {
+  const variables = session.oracle.facts.variables(fn.getSourceFile());
+  return variables.flatMap((declaration): LeftBehind[] => {
+    if (enclosingFunction(declaration) !== fn || mayNotRunOnce(declaration, fn)) return [];
+    const [slot] = variableSlot(session, declaration) ?? [];
+    const at = slot?.atOnce ? slot.makes[0] : undefined;
+    if (!slot || !at || slot.owned.owner.policy === "generic") return [];
+    if (!mayLackScope(session, at) || touches(session, slot, ending.body)) return [];
+    const stays = slot.mentions.every((mention) => {
+      if (leaves(session, mention)) return true;
+      const place = enclosingFunction(mention);
+      return slot.mentions.some((m) => isTarget(m) && enclosingFunction(m) === place);
+    });
+    if (!stays) return [];
+    const { owner } = slot.owned;
+    return [{ label: slot.label, at, noun: owner.noun, ending: ending.name, endless: undefined }];
   });
 }
 
@@ -159,7 +191,7 @@ function returnedEnding(
     if (name !== "dispose" && name !== "destroy") continue;
     const given = givenTo(property);
     const body = given ? functionHanded(session.oracle, given) : property;
-    if (hasBody(body) && someWithin(body.body, ts.isCallExpression)) return { name, body };
+    if (hasBody(body)) return { name, body };
   }
   return undefined;
 }
