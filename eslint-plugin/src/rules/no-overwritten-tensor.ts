@@ -1,31 +1,20 @@
 /**
  * Rule `no-overwritten-tensor`: a variable or field that owns a value is given another one, and the
- * first is lost. Locals come from the dataflow; fields are reported only for the unmistakable
- * `this.x = this.x.op(…)`.
+ * first is lost. Locals and slots (fields, refs, variables that functions share) come from the
+ * dataflow.
  */
 import ts from "typescript";
 import { mayLackScope } from "../analysis/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
-import { enclosingFunction, returnsOf } from "../analysis/fate.ts";
-import { isFoundEmpty } from "../analysis/found-empty.ts";
+import { returnsOf } from "../analysis/fate.ts";
 import { lostEntries } from "../analysis/lost-entries.ts";
 import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
 import { lostUpdates } from "../analysis/lost-updates.ts";
 import type { Owned } from "../analysis/oracle.ts";
-import {
-  hasBody,
-  isTarget,
-  unwrap,
-  valuesOf,
-  within,
-  type FunctionWithBody,
-} from "../analysis/syntax.ts";
-import { fieldOfThis } from "../analysis/members.ts";
+import { hasBody, unwrap, valuesOf, type FunctionWithBody } from "../analysis/syntax.ts";
 import { replacedEntries } from "../analysis/replaced-entries.ts";
 import { lostBySlots } from "../analysis/slot-losses.ts";
-import { onlyLooksAt, type Effect } from "../analysis/transfer.ts";
-import { referencesTo } from "../analysis/references.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
 import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
@@ -90,7 +79,6 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       });
     }
     for (const { node: assignment, owned, part, held = assignment.left } of [
-      ...fieldOverwrites(file).filter((s) => isOut(file, s)),
       ...lostStores(file.session, file.file).filter((s) => isOut(file, s)),
       ...lostUpdates(file.session, file.file),
       ...lostBySlots(file.session, file.problems()),
@@ -255,90 +243,3 @@ function keepPrevious(
       `{\n${lines.map((l) => indent + unit + l).join("\n")}\n${indent}}`,
     );
 }
-
-/** `this.x = this.x.op(…)` where the function neither disposes nor keeps the old value anywhere. */
-function fieldOverwrites(file: FileAnalysis): LostStore[] {
-  const found: LostStore[] = [];
-  for (const node of file.facts.assignments(file.file)) {
-    if (
-      !ts.isPropertyAccessExpression(node.left) ||
-      node.left.expression.kind !== ts.SyntaxKind.ThisKeyword
-    )
-      continue;
-    const right = unwrap(node.right);
-    const owned = file.session.oracle.ownedAt(node.left);
-    if (!ts.isCallExpression(right) || owned?.shape !== "one") continue;
-    const name = node.left.name.text;
-    if (lostAlias(file, node, name)) {
-      found.push({ node, owned });
-      continue;
-    }
-    const inside = mentions(right, name);
-    if (inside.length === 0 || file.session.freshness(right) !== "fresh") continue;
-    if (inside.some((m) => ends.has(file.session.transfer(m).effect))) continue;
-    const fn = enclosingFunction(node);
-    // other mentions may dispose or keep it
-    if (fn && !othersStay(file, fn, node, name)) continue;
-    found.push({ node, owned });
-  }
-  return found;
-}
-
-/**
- * `const old = this.x; … this.x = fresh;` where `old` is only looked at, and so is the field.
- */
-function lostAlias(file: FileAnalysis, node: ts.BinaryExpression, field: string): boolean {
-  const fn = enclosingFunction(node);
-  if (!fn || file.session.freshness(node.right) !== "fresh") return false;
-  let alias: ts.VariableDeclaration | undefined;
-  const visit = (inner: ts.Node): void => {
-    if (
-      ts.isVariableDeclaration(inner) &&
-      inner.initializer &&
-      inner.pos < node.pos &&
-      unwrap(inner.initializer).getText() === `this.${field}`
-    )
-      alias = inner;
-    ts.forEachChild(inner, visit);
-  };
-  visit(fn);
-  const declaration = alias;
-  if (!declaration || !ts.isIdentifier(declaration.name)) return false;
-  const { text } = declaration.name;
-  if (isFoundEmpty(node, (place) => ts.isIdentifier(place) && place.text === text)) return false;
-  if (!othersStay(file, fn, node, field, declaration)) return false;
-  return referencesTo(file.session.oracle, declaration, declaration.name, fn).every((id) =>
-    onlyLooksAt(file.session.transfer(id).effect),
-  );
-}
-
-/** What a call does that ends the old value itself, or gives it to somebody. */
-const ends: ReadonlySet<Effect> = new Set(["disposes", "takes", "stores"]);
-
-/** Every `this.x` below a node. */
-function mentions(root: ts.Node, field: string): ts.PropertyAccessExpression[] {
-  const found: ts.PropertyAccessExpression[] = [];
-  const visit = (node: ts.Node): void => {
-    const access = fieldOfThis(node);
-    if (access?.name.text === field) found.push(access);
-    ts.forEachChild(node, visit);
-  };
-  visit(root);
-  return found;
-}
-
-/** Whether nothing around an assignment to a field has the old value in hand: looks and writes. */
-const othersStay = (
-  { session }: FileAnalysis,
-  fn: ts.Node,
-  assignment: ts.BinaryExpression,
-  name: string,
-  except?: ts.Node,
-): boolean =>
-  mentions(fn, name).every(
-    (m) =>
-      within(m, assignment) ||
-      (except !== undefined && within(m, except)) ||
-      isTarget(m) ||
-      onlyLooksAt(session.transfer(m).effect),
-  );
