@@ -1,6 +1,6 @@
 /**
  * Globals: names that a script assigns and nobody declares, which live as long as the page. Used by
- * `untyped.ts`, which asks what they hold, and by `lost-stores.ts`.
+ * `untyped.ts`, which asks what they hold, and by `slots.ts`.
  */
 import ts from "typescript";
 import { sourcesOf } from "./call-index.ts";

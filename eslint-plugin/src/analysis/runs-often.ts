@@ -1,7 +1,7 @@
 /**
  * Runs often: whether a function is known to run more than once, so that what it stores replaces
  * what it stored the last time. Told by how the program calls it, then by its name. Used by
- * `lost-stores.ts`, and for the calls that call back by `made-again.ts`.
+ * `slot-losses.ts`, and for the calls that call back by `made-again.ts`.
  */
 import ts from "typescript";
 import { callSitesOf, nameOf } from "./call-sites.ts";
