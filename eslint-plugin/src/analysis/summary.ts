@@ -145,7 +145,12 @@ function parameterEffect(
   if (borrows.includes(name)) return effect;
   if (takes.includes(name)) return { ...effect, stores: true };
   if (ts.isParameterPropertyDeclaration(parameter, fn)) effect.stores = true;
-  for (const { id, declaration } of boundNames(parameter.name, parameter))
+  const names = boundNames(parameter.name, parameter);
+  // of a record with owned fields, `{ state, score }`, the others hold nothing
+  const parts = ts.isIdentifier(parameter.name)
+    ? names
+    : names.filter(({ id }) => session.oracle.ownedAt(id));
+  for (const { id, declaration } of parts.length > 0 ? parts : names)
     follow(session, fn, id, declaration, effect, 0);
   return effect;
 }
