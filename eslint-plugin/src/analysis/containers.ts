@@ -13,9 +13,9 @@ export type ContainerMethod = "receives" | "visits" | "reads" | "views" | "unkno
 
 const methods: Readonly<Record<ContainerMethod, readonly string[]>> = {
   receives: ["push", "unshift", "set", "add"],
-  visits: ["forEach", "map"],
+  visits: ["forEach", "map", "flatMap"],
   reads: ["some", "every", "includes", "indexOf", "join", "has", "keys", "findIndex"],
-  views: ["values", "entries"],
+  views: ["values", "entries", "sort", "reverse"],
   unknown: [],
 };
 
@@ -35,9 +35,13 @@ const lookup = <T extends string>(table: Readonly<Record<T, readonly string[]>>)
 const methodByName = lookup(methods);
 const functionByName = lookup(functions);
 
-/** What a method of an array, map or set does to the values in it. */
-export const containerMethod = (name: string): ContainerMethod =>
-  methodByName.get(name) ?? "unknown";
+/**
+ * What a method of an array, map or set does to the values in it.
+ *
+ * @param cut it is given one number that is not zero, as in `ts.splice(3)`: the front stays
+ */
+export const containerMethod = (name: string, cut = false): ContainerMethod =>
+  methodByName.get(name) ?? (cut && name === "splice" ? "reads" : "unknown");
 
 /** What a function of the standard library does to an argument. */
 export const builtinArgument = (

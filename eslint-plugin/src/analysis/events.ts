@@ -93,12 +93,20 @@ export class Frame {
     else this.#pending.set(node, [event]);
   }
 
-  /** Adds the events that wait for a node. */
-  leave(node: ts.Node): void {
+  /**
+   * Adds the events that wait for a node.
+   *
+   * @param hand only where a list goes somewhere, so that it may be given another value
+   */
+  leave(node: ts.Node, hand?: Cell): void {
     const events = this.#pending.get(node);
     if (!events) return;
-    this.#pending.delete(node);
-    for (const event of events) this.emit(event);
+    const isNow = (e: Event): boolean => !hand || (e.cell === hand && e.kind === "escape");
+    this.#pending.set(
+      node,
+      events.filter((e) => !isNow(e)),
+    );
+    for (const event of events.filter(isNow)) this.emit(event);
   }
 
   /**

@@ -83,7 +83,7 @@ export const givenBy = (node: ts.Node): ts.Expression | undefined =>
 
 /**
  * The first mention of the one variable that a value is, whichever way it is taken: `t`, `[t]`,
- * `isArray(t) ? t : [t]`.
+ * `isArray(t) ? t : [t]`, `ts.sort()`.
  */
 export function soleName(value: ts.Expression): ts.Identifier | undefined {
   const bare = unwrap(value);
@@ -94,6 +94,10 @@ export function soleName(value: ts.Expression): ts.Identifier | undefined {
       ? soleName(ts.isSpreadElement(only) ? only.expression : only)
       : undefined;
   }
+  if (ts.isCallExpression(bare) && ts.isPropertyAccessExpression(bare.expression))
+    return /^(sort|reverse)$/.test(bare.expression.name.text)
+      ? soleName(bare.expression.expression)
+      : undefined;
   if (!ts.isConditionalExpression(bare)) return undefined;
   const first = soleName(bare.whenTrue);
   return first?.text === soleName(bare.whenFalse)?.text ? first : undefined;

@@ -98,7 +98,7 @@ class Described implements Mention {
     return callsDisposeSymbol(this.fate);
   }
   get container(): ContainerMethod {
-    return containerMethod(this.fate.member);
+    return containerMethod(this.fate.member, isCut(this.fate));
   }
   get held(): boolean {
     return holdsOn(this.#session, this.fate.node as CallLike, this.#owned.owner);
@@ -125,6 +125,12 @@ class Described implements Mention {
   get argument(): Effect {
     return this.#session.effect(this.fate.node as CallLike, this.#node);
   }
+}
+
+/** `ts.splice(n)`: takes what comes after some. */
+function isCut({ node }: Fate): boolean {
+  const [from, ...more] = ts.isCallExpression(node) ? node.arguments : [];
+  return from !== undefined && more.length === 0 && !/^0$/.test(from.getText());
 }
 
 /** `model.add(base)`: what it is given was not made for it, and goes on without it. */

@@ -228,6 +228,7 @@ export function assignmentEvents(session: Session, frame: Frame, node: ts.Binary
   const cell = ts.isIdentifier(left) ? frame.cells.at(left) : undefined;
   if (!cell) return;
   if (node.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return frame.all(cell, "escape", node);
+  if (cell.owned.shape === "many") frame.leave(node, cell); // `ts = [...ts, t]`
   give(session, frame, cell, node.right, node, false);
   const fate = fateOf(node); // `set(key, t = fresh())` hands on what it assigns
   if (fate.kind !== "dropped" && fate.kind !== "unknown") mentionEvents(session, frame, cell, node);

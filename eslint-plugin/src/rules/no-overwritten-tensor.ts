@@ -21,7 +21,15 @@ import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
 import { ended, toEnd } from "../owner.ts";
 
 type Id =
-  "overwritten" | "field" | "entry" | "part" | "reduced" | "keepPrevious" | "scope" | "wrap";
+  | "overwritten"
+  | "list"
+  | "field"
+  | "entry"
+  | "part"
+  | "reduced"
+  | "keepPrevious"
+  | "scope"
+  | "wrap";
 
 /** Disallow assigning over a tensor that is still owned. */
 export const noOverwrittenTensor = rule<Id, Record<string, never>>({
@@ -34,6 +42,9 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
     overwritten:
       "This assignment loses the {{ noun }} `{{ variable }}` got on line {{ line }}; " +
       "{{ end }} it first.",
+    list:
+      "This assignment loses the {{ noun }}s that `{{ variable }}` got on line {{ line }}; " +
+      "{{ end }} those first.",
     field:
       "This assignment loses the {{ noun }} `{{ variable }}` held before; {{ end }} it afterwards.",
     entry: "`{{ variable }}` loses the {{ noun }} it held under this key; {{ end }} it first.",
@@ -56,15 +67,17 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       const { cell, site, node } = problem;
       if (told.has(node)) continue;
       told.add(node);
-      const fix = site.partial
-        ? null
-        : keepPrevious(
-            file,
-            node,
-            cell.label,
-            cell.owned.owner.dispose.methods[0] ?? "dispose",
-            cell.owned.nullable,
-          );
+      const many = cell.owned.shape === "many";
+      const fix =
+        site.partial || many
+          ? null
+          : keepPrevious(
+              file,
+              node,
+              cell.label,
+              cell.owned.owner.dispose.methods[0] ?? "dispose",
+              cell.owned.nullable,
+            );
       const suggest: Suggestion<Id>[] = fix
         ? [{ messageId: "keepPrevious", data: { noun: cell.owned.owner.noun }, fix }]
         : [];
@@ -73,7 +86,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       if (scope) suggest.push({ messageId: "scope", data: { variable: cell.label }, fix: scope });
       report({
         mark: markOfAssignment(node),
-        messageId: "overwritten",
+        messageId: many ? "list" : "overwritten",
         data: { ...wordsOf(cell.owned), variable: cell.label, line: site.value },
         suggest,
       });
