@@ -9,6 +9,7 @@ import { labelOf, markOf } from "../analysis/consume.ts";
 import type { Cell } from "../analysis/cells.ts";
 import type { Problem } from "../analysis/flow.ts";
 import { lasts } from "../analysis/keeps.ts";
+import { leftFields } from "../analysis/left-fields.ts";
 import { leftElements } from "../analysis/partial-lists.ts";
 import { unwrap } from "../analysis/syntax.ts";
 import { referencesTo } from "../analysis/references.ts";
@@ -17,7 +18,14 @@ import { indentOf, shift, slotOf, unitOf } from "../fix/text.ts";
 import { ended, toEnd } from "../owner.ts";
 
 type Id =
-  "never" | "partly" | "elements" | "sometimes" | "sometimesEnd" | "useUsing" | "tryFinally";
+  | "never"
+  | "partly"
+  | "elements"
+  | "field"
+  | "sometimes"
+  | "sometimesEnd"
+  | "useUsing"
+  | "tryFinally";
 type Leak = Extract<Problem, { kind: "leak" }>;
 
 /** Require that every variable with a fresh tensor is disposed, returned or moved on every path. */
@@ -35,6 +43,9 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     elements:
       "The {{ noun }}s in `{{ variable }}` are never {{ ended }}, returned or stored; " +
       "{{ end }} each.",
+    field:
+      "`{{ name }}` has the other {{ noun }}s {{ ended }} but not `{{ variable }}`; " +
+      "{{ end }} it too.",
     sometimes:
       "`{{ variable }}` is not {{ ended }} when line {{ line }} {{ how }}; {{ cure }} there too.",
     sometimesEnd:
@@ -92,6 +103,23 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
         data: { variable: label, ended: ended(owned.owner), cure: `call \`${end}()\`` },
       });
     }
+    for (const {
+      fn,
+      field,
+      at,
+      owned: { owner },
+    } of leftFields(file.session, file.file))
+      report({
+        mark: spanOf(at),
+        messageId: "field",
+        data: {
+          name: fn,
+          variable: field,
+          noun: owner.noun,
+          end: toEnd(owner),
+          ended: ended(owner),
+        },
+      });
   },
 });
 

@@ -1,0 +1,79 @@
+/**
+ * Left fields: a function that is made to end a record, by its name, and ends some of the fields
+ * that hold owned values while it never speaks of the others. Used by the rule that requires
+ * disposal, as `partial-records.ts` is by the one about members.
+ */
+import ts from "typescript";
+import { nameOf } from "./call-sites.ts";
+import { effectInside } from "./mention.ts";
+import { mayLackScope } from "./open-scopes.ts";
+import type { Owned } from "./oracle.ts";
+import { referencesTo } from "./references.ts";
+import type { Session } from "./session.ts";
+import { hasBody, memberName, type FunctionWithBody } from "./syntax.ts";
+
+/** A field that the end of its record forgets. */
+export interface LeftField {
+  fn: string;
+  field: string;
+  /** What a report marks: the name of the function. */
+  at: ts.Node;
+  owned: Owned;
+}
+
+/** Whether a function ends what it is given, by its name: `free`, `disposeAll`. */
+export const isMadeToEnd = (fn: ts.Node): boolean =>
+  /^_?(dispose|free|release|destroy)([A-Z_]|$)/.test(nameOf(fn) ?? "");
+
+/** The first such field of every function of a file. */
+export function leftFields(session: Session, file: ts.SourceFile): LeftField[] {
+  const found: LeftField[] = [];
+  for (const fn of session.oracle.facts.nodes<ts.FunctionLikeDeclaration>(file, ...functions)) {
+    if (!hasBody(fn) || !isMadeToEnd(fn) || !mayLackScope(session, fn.body)) continue;
+    for (const parameter of fn.parameters) {
+      const owned = session.oracle.ownedAt(parameter.name);
+      if (owned?.shape !== "record") continue;
+      const ends = endsOf(session, fn, parameter);
+      const field = ends && owned.fields.find((name) => !ends.has(name));
+      const at = fn.name ?? parameter.name;
+      if (ends && field !== undefined && [...ends.values()].includes(true))
+        found.push({ fn: nameOf(fn) ?? "", field, at, owned });
+    }
+  }
+  return found;
+}
+
+const functions = [
+  ts.SyntaxKind.FunctionDeclaration,
+  ts.SyntaxKind.FunctionExpression,
+  ts.SyntaxKind.ArrowFunction,
+  ts.SyntaxKind.MethodDeclaration,
+] as const;
+
+/** The fields a function speaks of, and whether it ends them; nothing where it has the whole. */
+function endsOf(
+  session: Session,
+  fn: FunctionWithBody,
+  parameter: ts.ParameterDeclaration,
+): ReadonlyMap<string, boolean> | undefined {
+  const ends = new Map<string, boolean>();
+  const note = (field: string, mention: ts.Expression): void => {
+    const ended = effectInside(session, session.transfer(mention)) === "disposes";
+    ends.set(field, ended || ends.get(field) === true);
+  };
+  const { name } = parameter;
+  if (ts.isIdentifier(name)) {
+    for (const { parent } of referencesTo(session.oracle, parameter, name, fn)) {
+      if (!ts.isPropertyAccessExpression(parent)) return undefined;
+      note(parent.name.text, parent);
+    }
+    return ends;
+  }
+  for (const element of name.elements) {
+    if (!ts.isBindingElement(element) || !ts.isIdentifier(element.name)) return undefined;
+    if (element.dotDotDotToken) return undefined;
+    const field = memberName(element.propertyName ?? element.name);
+    for (const id of referencesTo(session.oracle, element, element.name, fn)) note(field, id);
+  }
+  return ends;
+}
