@@ -19,6 +19,8 @@ export interface Owned {
   nullable: boolean;
   /** Field names of a record that hold owned values. */
   fields: readonly string[];
+  /** For `many`: each is no single value but a record or a list, which has no end of its own. */
+  each?: "many" | "record";
   /** The type is one value or a list of them: `many`, unless its uses say otherwise. */
   mixed?: true;
 }
@@ -153,6 +155,7 @@ export class Ownership {
       shape: alike ? first.shape : "many",
       nullable: rest.length < type.types.length,
       fields: first.fields,
+      ...(alike && first.each ? { each: first.each } : {}),
       ...(mixed ? { mixed } : {}),
     };
   }
@@ -160,7 +163,9 @@ export class Ownership {
   #container(type: ts.Type, depth: number): Owned | null {
     const many = (inner: ts.Type | undefined): Owned | null => {
       const found = inner ? this.of(inner, depth + 1) : null;
-      return found && { owner: found.owner, shape: "many", nullable: false, fields: [] };
+      if (!found) return null;
+      const each = found.shape === "one" ? {} : { each: found.shape };
+      return { owner: found.owner, shape: "many", nullable: false, fields: [], ...each };
     };
     if (this.#checker.isList(type)) return this.#list(type, depth, many);
     const name = type.symbol?.name as string | undefined;

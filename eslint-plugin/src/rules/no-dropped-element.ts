@@ -126,7 +126,14 @@ function lookedAt(
   };
 }
 
-function removed({ kind, node, container, reached, owned }: Removal): Finding<Id> {
+function removed(removal: Removal): Finding<Id> {
+  const { owned } = removal;
+  const finding = removedWith(removal);
+  // a record has no end of its own
+  return owned.shape === "many" && owned.each ? { ...finding, suggest: [] } : finding;
+}
+
+function removedWith({ kind, node, container, reached, owned }: Removal): Finding<Id> {
   const words = { noun: owned.owner.noun, end: toEnd(owned.owner), ended: ended(owned.owner) };
   const method = owned.owner.dispose.methods[0] ?? "dispose";
   const splice = ts.isCallExpression(node) && labelOf(node).startsWith("splice(");
