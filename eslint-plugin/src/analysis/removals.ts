@@ -4,7 +4,10 @@
  * by the rule for dropped elements.
  */
 import ts from "typescript";
+import { functionHanded } from "./callee.ts";
 import { handedTo } from "./callbacks.ts";
+import { isMadeToEnd } from "./left-fields.ts";
+import { referencesTo } from "./references.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isOwnList } from "./fresh-variables.ts";
 import { entryOf, looksAtEntry } from "./looked-at.ts";
@@ -14,7 +17,7 @@ import { putInto } from "./inner-lists.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { isRefMaker } from "./slots.ts";
-import { isInLoop, rootOf, someWithin, unwrap } from "./syntax.ts";
+import { isInLoop, rootOf, someWithin, unwrap, within } from "./syntax.ts";
 import { isOnOtherWay } from "./ways.ts";
 
 /** One or all values taken out of a container. */
@@ -41,7 +44,8 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
         : null;
   if (!found) return null;
   const local = isOwnList(session, found.container);
-  if (!local && !holds(session, found.container)) return null;
+  if (!local && !holds(session, found.container) && !isGivenToEnd(session, found.container))
+    return null;
   const lent = found.owned.owner.policy === "generic" && !local;
   if (lent && !isFilled(session, found.container)) return null;
   if (isAtHand(session, found)) return null;
@@ -129,6 +133,19 @@ function holds(session: Session, container: ts.Expression): boolean {
   );
 }
 
+/** A list that a function called `release` is given: to end it is what the function is for. */
+function isGivenToEnd(session: Session, container: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(container)
+    ? session.oracle.declarationAt(container)
+    : undefined;
+  return (
+    declaration !== undefined &&
+    ts.isParameter(declaration) &&
+    declaration.parent === enclosingFunction(container) &&
+    isMadeToEnd(declaration.parent)
+  );
+}
+
 /**
  * `state.frames`, `this.store.past`: a list in an object of the module or in a field, which the
  * program fills with values of its own.
@@ -184,7 +201,7 @@ function isFilled(session: Session, container: ts.Expression): boolean {
 function mentionedElsewhere(session: Session, found: Found): boolean {
   const { node, container } = found;
   const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
-  const turns = isInLoop(node, root);
+  const turns = isInLoop(node, blockOf(session, container) ?? root);
   const visit = (inner: ts.Node): boolean => {
     if (inner === node || (inner.pos > node.end && !turns)) return false;
     if (ts.isIdentifier(inner) && isDeclared(inner)) return false;
@@ -192,6 +209,7 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
       (ts.isPropertyAccessExpression(inner) || ts.isIdentifier(inner)) &&
       samePlace(session.oracle, inner, container) &&
       mayTake(inner) &&
+      !keepsInPlace(session, inner, found) &&
       !isOfOtherKey(session, inner, found) &&
       !looksAtEntry(session, inner);
     const takes = isMention || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
@@ -199,6 +217,28 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
     return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
   };
   return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
+}
+
+/** The block that a local list is declared in: every turn of a loop around it has another. */
+function blockOf({ oracle }: Session, container: ts.Expression): ts.Node | undefined {
+  const declaration = ts.isIdentifier(container) ? oracle.declarationAt(container) : undefined;
+  return declaration && ts.findAncestor(declaration, ts.isBlock);
+}
+
+/** `const kept = xs.filter((x) => x.size > 1); xs.splice(0, xs.length, ...kept);` */
+function keepsInPlace(session: Session, list: ts.Expression, { node }: Found): boolean {
+  const { kind, member, node: call } = fateOf(list);
+  if (kind !== "receiver" || !/^(filter|slice)$/.test(member) || !ts.isCallExpression(call))
+    return false;
+  const [callback] = call.arguments;
+  const fn = member === "filter" && callback ? functionHanded(session.oracle, callback) : undefined;
+  const effect = fn && session.summary(fn).parameters[0];
+  if (member === "filter" && (!effect || effect.disposes || effect.stores)) return false;
+  const { kind: how, node: at } = fateOf(call);
+  if (how !== "bound" || !ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name))
+    return within(call, node);
+  const ids = referencesTo(session.oracle, at, at.name, enclosingFunction(at) ?? node);
+  return ids.every((id) => within(id, node) || fateOf(id).member === "length");
 }
 
 /** `map.get(key)` beside `map.delete(oldest)`: a name for another place. */
@@ -232,7 +272,7 @@ const hasThis = ({ expression }: ts.CallExpression): boolean =>
   rootOf(expression).kind === ts.SyntaxKind.ThisKeyword;
 
 const isDeclared = (id: ts.Identifier): boolean =>
-  ts.isVariableDeclaration(id.parent) && id.parent.name === id;
+  (ts.isVariableDeclaration(id.parent) || ts.isParameter(id.parent)) && id.parent.name === id;
 
 /** Methods of containers that hand nothing out. */
 const looking = new Set(["has", "set", "push", "add", "keys", "includes", "indexOf", "delete"]);
@@ -247,6 +287,8 @@ function mayTake(container: ts.Expression): boolean {
     isEmpty(fate.node.parent.statement)
   )
     return false;
+  if (fate.kind === "receiver" && /^(sort|reverse)$/.test(fate.member))
+    return fateOf(fate.node as ts.Expression).kind !== "dropped";
   if (fate.kind === "receiver") return !looking.has(fate.member);
   if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
   if (fate.kind !== "element") return true;

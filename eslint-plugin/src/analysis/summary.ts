@@ -12,6 +12,7 @@ import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
 import { resultFreshness } from "./fresh-results.ts";
 import { isAttached } from "./keeps.ts";
+import { isMadeToEnd } from "./left-fields.ts";
 import type { Transfer } from "./mention.ts";
 import { calleeNameNode, memberName, type CallLike, type FunctionWithBody } from "./syntax.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
@@ -285,6 +286,8 @@ function noteTransfer(
       if (next) noteElement(session, fn, next, effect, hops);
       return;
     case "unknown":
+      // reported where it stands, if it ends nothing
+      if (fate.kind === "receiver" && fate.member === "clear") effect.disposes ||= isMadeToEnd(fn);
       if (fate.kind === "argument" || fate.kind === "unknown" || isPartOf(session, id, fate))
         effect.stores ||= session.oracle.ownedAt(id) !== null;
       return;
