@@ -107,8 +107,9 @@ function captureVerb(session: Session, id: ts.Identifier): Verb | null {
   const owned = session.oracle.ownedAt(id);
   if (!owned || isTarget(id)) return "escape";
   const found = transferOf(session, id, owned);
-  if (owned.shape === "record" && found.fate.kind !== "argument") return "escape";
   const effect = effectInside(session, found);
+  const looks = found.fate.kind === "read" && onlyLooksAt(effect);
+  if (owned.shape === "record" && found.fate.kind !== "argument" && !looks) return "escape";
   if (effect === "disposes" && found.effect !== "enters") return "dispose";
   if (effect === "nothing") return null;
   return onlyLooksAt(effect) ? "use" : "escape";

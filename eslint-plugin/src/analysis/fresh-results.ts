@@ -3,24 +3,71 @@
  * Used by the summaries and the dataflow.
  */
 import ts from "typescript";
-import { fateOf, returnsOf } from "./fate.ts";
+import { callSitesOf } from "./call-sites.ts";
+import { isExported } from "./exported.ts";
+import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
+import { effectInside } from "./mention.ts";
 import { guarded, onlyUsed } from "./fresh-variables.ts";
 import { joinAll } from "./join.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
-import { isNullish, isUsing, unwrap, valuesOf, type FunctionWithBody } from "./syntax.ts";
+import {
+  hasBody,
+  isNullish,
+  isUsing,
+  memberName,
+  unwrap,
+  valuesOf,
+  variableName,
+  type FunctionWithBody,
+} from "./syntax.ts";
+import { isOnOtherWay } from "./ways.ts";
 
 /**
  * What each turn of a `for … of` gets: from a generator with a body what it yields and lets go;
- * from an owner, such as a data loader, what stays the owner's; from anything else what it holds.
+ * from an owner, such as a data loader, what stays the owner's; from an iterator that a function is
+ * given what all its callers give; from anything else what it holds.
  */
 export function elementFreshness(session: Session, iterated: ts.Expression): Freshness {
-  if (session.oracle.ownedAt(iterated)?.shape === "one") return "borrowed";
+  const owned = session.oracle.ownedAt(iterated);
+  if (owned?.shape === "one") return "borrowed";
   const call = unwrap(iterated);
+  if (!owned && ts.isIdentifier(call)) return givenFreshness(session, call);
   const callee = ts.isCallExpression(call) ? session.oracle.callee(call) : undefined;
   if (!callee?.body?.asteriskToken) return session.freshness(iterated);
   if (callee.tags.fresh) return "fresh";
   return callee.tags.borrowed ? "borrowed" : yieldedFreshness(session, callee.body);
+}
+
+/** What an iterator gives that has a name: a parameter that only this loop asks, or a constant. */
+function givenFreshness(session: Session, id: ts.Identifier): Freshness {
+  const declaration = session.oracle.declarationAt(id);
+  const home = enclosingFunction(id);
+  if (!declaration || !home || !hasBody(home) || enclosingFunction(declaration) !== home)
+    return session.freshness(id);
+  if (!ts.isParameter(declaration) && !ts.isVariableDeclaration(declaration)) return "unknown";
+  const { name } = declaration;
+  if (!ts.isIdentifier(name) || referencesTo(session.oracle, declaration, name, home).length > 1)
+    return "unknown";
+  const { expressions } = session.asking;
+  if (expressions.has(declaration)) return "never";
+  expressions.add(declaration);
+  try {
+    if (!ts.isParameter(declaration)) {
+      const { initializer } = declaration;
+      return initializer && ts.isCallExpression(unwrap(initializer))
+        ? elementFreshness(session, initializer)
+        : "unknown";
+    }
+    if (isExported(session.oracle.facts, home)) return "borrowed";
+    const { calls, values } = callSitesOf(session.oracle, home, "program");
+    const index = home.parameters.indexOf(declaration);
+    const given = calls.map((c) => c.arguments?.[index]);
+    if (values.length > 0) return "unknown";
+    return joinAll(given.map((g) => (g ? elementFreshness(session, g) : "unknown")));
+  } finally {
+    expressions.delete(declaration);
+  }
 }
 
 function yieldedFreshness(session: Session, fn: FunctionWithBody): Freshness {
@@ -38,26 +85,45 @@ function yieldedFreshness(session: Session, fn: FunctionWithBody): Freshness {
 }
 
 /**
- * A yielded value is the consumer's when it is fresh and the generator does nothing else with it.
+ * A yielded value is the consumer's when it is fresh and the generator does nothing else with it on
+ * the way there.
  */
-function letGo(session: Session, value: ts.Expression, fn: FunctionWithBody): Freshness {
+function letGo(
+  session: Session,
+  value: ts.Expression,
+  fn: FunctionWithBody,
+  over: readonly string[] = [],
+): Freshness {
   const bare = unwrap(value);
   if (ts.isObjectLiteralExpression(bare) || ts.isArrayLiteralExpression(bare)) {
     const parts = valuesOf(bare);
     if (parts.some((p) => session.oracle.ownedAt(p) && letGo(session, p, fn) !== "fresh"))
       return "unknown";
-    return guarded(session, bare);
+    const properties = ts.isObjectLiteralExpression(bare) ? [...bare.properties] : [];
+    const spreads = properties.filter(ts.isSpreadAssignment);
+    if (spreads.length === 0) return guarded(session, bare);
+    // `{ ...batch, image }`
+    const names = properties.flatMap((p) => (p.name ? [memberName(p.name)] : []));
+    return joinAll(spreads.map((s) => letGo(session, s.expression, fn, names)));
   }
   if (!ts.isIdentifier(bare)) return guarded(session, bare);
   const declaration = session.oracle.declarationAt(bare);
-  if (!declaration || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name))
-    return "unknown";
+  const name = declaration && variableName(declaration);
+  if (!name || ts.isParameter(declaration)) return "unknown";
   if (isUsing(declaration)) return "borrowed";
-  const only = referencesTo(session.oracle, declaration, declaration.name, fn).every(
-    (id) => fateOf(id).kind === "yielded" || onlyUsed(session, id),
-  );
+  const stays = (id: ts.Identifier): boolean => {
+    const { kind, member } = fateOf(id);
+    if (kind === "yielded" || (kind === "read" && over.includes(member))) return true;
+    const effect = effectInside(session, session.transfer(id));
+    return effect === "disposes" ? isElsewhere(id, bare) : onlyUsed(session, id);
+  };
+  const only = referencesTo(session.oracle, declaration, name, fn).every(stays);
   return only ? guarded(session, bare) : "unknown";
 }
+
+/** `if (small) { free(batch); continue; } yield batch;`: a way that does not come here. */
+const isElsewhere = (at: ts.Node, other: ts.Node): boolean =>
+  isOnOtherWay(at, other) || isOnOtherWay(other, at);
 
 /**
  * The join over every returned expression; generators and functions without returns give no answer.

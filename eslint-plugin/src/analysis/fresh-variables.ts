@@ -7,6 +7,7 @@ import ts from "typescript";
 import { putValues } from "./containers.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { joinAll } from "./join.ts";
+import { elementFreshness } from "./fresh-results.ts";
 import { entryOf, onlyLooked } from "./looked-at.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
@@ -38,7 +39,7 @@ export function variableFreshness(session: Session, id: ts.Identifier): Freshnes
   const root = enclosingFunction(declaration);
   if (root !== enclosingFunction(id)) return "borrowed";
   if (ts.isForOfStatement(declaration.parent.parent))
-    return session.freshness(declaration.parent.parent.expression);
+    return elementFreshness(session, declaration.parent.parent.expression);
   const values = root ? assignmentsTo(session, declaration, declaration.name, root) : [];
   if (
     root &&
@@ -129,9 +130,10 @@ function bindingFreshness(session: Session, element: ts.BindingElement): Freshne
     ts.isArrayBindingPattern(holder)
   )
     holder = holder.parent;
-  return ts.isVariableDeclaration(holder) && holder.initializer
-    ? session.freshness(holder.initializer)
-    : "borrowed";
+  if (!ts.isVariableDeclaration(holder)) return "borrowed";
+  const loop = holder.parent.parent;
+  if (ts.isForOfStatement(loop)) return elementFreshness(session, loop.expression);
+  return holder.initializer ? session.freshness(holder.initializer) : "borrowed";
 }
 
 /** What stands at the place of a list that a name is taken from. */

@@ -167,10 +167,10 @@ function loopVariable(
   loop: ts.ForOfStatement,
   node: ts.Node,
 ): void {
+  const { expression } = loop;
+  const isOther = ts.isCallExpression(unwrap(expression)) || !session.oracle.ownedAt(expression);
   const fresh =
-    cell.kind !== "using" &&
-    ts.isCallExpression(unwrap(loop.expression)) &&
-    elementFreshness(session, loop.expression) === "fresh";
+    cell.kind !== "using" && isOther && elementFreshness(session, expression) === "fresh";
   if (fresh && cell.fields)
     return giveFields(session, frame, cell, loop.expression, "fresh", node, true);
   if (fresh) return frame.own(cell, loop.expression, node, true, cell.owned.nullable);
