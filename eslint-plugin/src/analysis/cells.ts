@@ -31,6 +31,8 @@ export interface Cell {
   seen: Set<string>;
   /** How many places dispose it. */
   disposals: number;
+  /** The places that dispose it or hand it on, under another name too. */
+  endings: Set<ts.Node>;
 }
 
 /** The cells of one function body (or of the module level). */
@@ -127,6 +129,7 @@ export class Cells {
       fields: undefined,
       seen: new Set(),
       disposals: 0,
+      endings: new Set(),
     };
     this.all.push(cell);
     return cell;

@@ -4,7 +4,7 @@
  * node of the segment and the first of its successor do. Used by `flow.ts`.
  */
 import ts from "typescript";
-import type { Segment } from "./events.ts";
+import type { Segment, Site } from "./events.ts";
 
 /** A fact about a name, or a place such as `this.x`, that holds on one edge. */
 export interface Fact {
@@ -31,6 +31,19 @@ export function factsBetween(from: Segment, to: Segment): Fact[] {
 
 const isNamed = (node: ts.Expression): node is ts.Identifier | ts.PropertyAccessExpression =>
   ts.isIdentifier(node) || ts.isPropertyAccessExpression(node);
+
+/**
+ * Whether the last statement of a `try` makes a value, and a segment begins the `catch` of it: what
+ * throws there is that statement, before there is a value.
+ */
+export function beforeCatch(sites: ReadonlySet<Site>, { first }: Segment): boolean {
+  const clause = first && (ts.isCatchClause(first) ? first : first.parent);
+  if (sites.size === 0 || !clause || !ts.isCatchClause(clause)) return false;
+  const last = clause.parent.tryBlock.statements.at(-1);
+  return [...sites].every(
+    ({ node }) => last !== undefined && ts.isExpressionStatement(last) && last.expression === node,
+  );
+}
 
 const isLogical = (node: ts.BinaryExpression): boolean =>
   [

@@ -83,6 +83,9 @@ export class Frame {
   emit(event: Event): void {
     event.cell.seen.add(event.kind);
     if (event.kind === "dispose") event.cell.disposals++;
+    if (event.kind === "alias") event.from.endings.add(event.node);
+    if (/^(dispose|escape|return)$/.test(event.kind) && "node" in event)
+      event.cell.endings.add(event.node);
     for (const segment of this.current) segment.events.push(event);
   }
 

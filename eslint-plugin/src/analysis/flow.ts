@@ -6,13 +6,14 @@
  */
 import ts from "typescript";
 import { isLocalLife, isOfCaller, type Cell } from "./cells.ts";
-import { factsBetween } from "./conditions.ts";
+import { beforeCatch, factsBetween } from "./conditions.ts";
 import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
 import {
   disposed,
   escaped,
   joinValue,
   keepBits,
+  leakIsOneWay,
   leakIsSure,
   nil,
   none,
@@ -24,6 +25,7 @@ import {
   type State,
   type Value,
 } from "./states.ts";
+import { leftByTurns } from "./turns.ts";
 
 /** Something wrong that the dataflow found. */
 export type Problem =
@@ -61,19 +63,6 @@ export function problemsOf(paths: FunctionPaths, exceptions: boolean): Problem[]
   return flow.run(exceptions);
 }
 
-/**
- * Whether the last statement of a `try` makes a value, and a segment begins the `catch` of it: what
- * throws there is that statement, before there is a value.
- */
-function beforeCatch({ sites }: Value, { first }: Segment): boolean {
-  const clause = first && (ts.isCatchClause(first) ? first : first.parent);
-  if (sites.size === 0 || !clause || !ts.isCatchClause(clause)) return false;
-  const last = clause.parent.tryBlock.statements.at(-1);
-  return [...sites].every(
-    ({ node }) => last !== undefined && ts.isExpressionStatement(last) && last.expression === node,
-  );
-}
-
 class Flow {
   private readonly problems: Problem[] = [];
   private readonly seen = new Set<string>();
@@ -93,6 +82,8 @@ class Flow {
     for (const segment of this.paths.returned)
       if (exceptions || !segment.yields) this.leaks(segment);
     if (exceptions) for (const segment of this.paths.thrown) this.leaks(segment);
+    for (const { cell, value } of leftByTurns(this.paths, this.outs))
+      this.leaksOf(cell, value, undefined);
     return this.problems;
   }
 
@@ -126,7 +117,7 @@ class Flow {
       const out = this.outs.get(previous);
       if (!out) continue;
       for (const [cell, v] of this.refine(out, previous, segment)) {
-        if (beforeCatch(v, segment)) continue;
+        if (beforeCatch(v.sites, segment)) continue;
         const known = state.get(cell);
         state.set(cell, known ? joinValue(known, v) : v);
       }
@@ -363,20 +354,23 @@ class Flow {
     const state = this.transferQuietly(segment);
     for (const [cell, v] of state) {
       if (v.bits === (owned | escaped)) this.otherArm(segment, cell);
-      if (!(v.bits & owned) || !leakIsSure(v.bits)) continue;
+      if (!(v.bits & owned) || !(leakIsSure(v.bits) || leakIsOneWay(v.bits, cell))) continue;
       // disposed under several conditions, which may well be each other's opposite
       if (v.bits & disposed && cell.disposals > 1) continue;
-      if (cell.fields || cell.kind === "using" || isOfCaller(cell)) continue;
-      const ends = ["dispose", "escape", "return"].some((verb) => cell.seen.has(verb));
-      for (const site of v.sites) {
-        if (site.partial && cell.disposals > 0) continue; // under the same condition, perhaps
-        if (!isLocalLife(site.cell)) continue;
-        const at = partOf(cell, site.cell) ? site.cell : cell;
-        const always = !ends && (at !== cell || !cell.seen.has("alias"));
-        const never = !ends && !(v.bits & (disposed | escaped));
-        const exit = segment.returns;
-        this.report({ kind: "leak", site, always, never, exit, cell: at });
-      }
+      this.leaksOf(cell, v, segment.returns);
+    }
+  }
+
+  private leaksOf(cell: Cell, v: Value, exit: ts.Node | undefined): void {
+    if (cell.fields || cell.kind === "using" || isOfCaller(cell)) return;
+    const ends = ["dispose", "escape", "return"].some((verb) => cell.seen.has(verb));
+    for (const site of v.sites) {
+      if (site.partial && cell.disposals > 0) continue; // under the same condition, perhaps
+      if (!isLocalLife(site.cell)) continue;
+      const at = partOf(cell, site.cell) ? site.cell : cell;
+      const always = !ends && (at !== cell || !cell.seen.has("alias"));
+      const never = !ends && !(v.bits & (disposed | escaped));
+      this.report({ kind: "leak", site, always, never, exit, cell: at });
     }
   }
 

@@ -2,7 +2,7 @@
  * States: what the dataflow knows of each variable at one point: a set of possibilities, the places
  * that made what it owns, and whose other name it is. Used by `flow.ts` alone.
  */
-import type ts from "typescript";
+import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Fact } from "./conditions.ts";
 import type { Site } from "./events.ts";
@@ -64,6 +64,23 @@ export const sameValue = (a: Value | undefined, b: Value): boolean =>
 export function leakIsSure(bits: number): boolean {
   if (bits & (unknown | escaped)) return false;
   return !(bits & disposed) || !(bits & (nil | none));
+}
+
+/**
+ * Owned where another path handed it on, and one place alone does so: a way around that place
+ * leaves the value behind. Inside a `try` what throws may have taken it.
+ */
+export function leakIsOneWay(
+  bits: number,
+  { owned: { owner, shape, mixed }, endings }: Cell,
+): boolean {
+  const [only, ...more] = endings;
+  if (bits !== (owned | escaped) || !only || more.length > 0) return false;
+  if (owner.policy !== "protocol" || shape !== "one" || mixed) return false;
+  return (
+    ts.findAncestor(only, (n) => (ts.isFunctionLike(n) ? "quit" : ts.isTryStatement(n))) ===
+    undefined
+  );
 }
 
 /** The possibilities a fact leaves. */
