@@ -14,6 +14,7 @@ import { build, transformSync } from "esbuild";
 import { Linter } from "eslint";
 import tenure from "eslint-plugin-tenure";
 import ts from "typescript";
+import { layDeclarations } from "../test/declarations.ts";
 import { root } from "./corpus.ts";
 
 const folder = join(root, "eslint-plugin/test/fixtures/valid");
@@ -26,6 +27,9 @@ export interface Mutant {
   what: string;
   text: string;
 }
+
+/** Functions that run another in a scope; the second is the library's own. */
+const scopes: ReadonlySet<string> = new Set(["scoped", "composed"]);
 
 /** Every text that differs from a program by one missing `using`, disposal or scope. */
 export function mutantsOf(file: string, text: string): Mutant[] {
@@ -60,7 +64,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
       if (chained) add(node, "dispose", node.getEnd() - ".dispose();".length, node.getEnd(), ";");
       else add(node, "dispose", node.getStart(), node.getEnd(), ";");
     }
-    if (ts.isCallExpression(node) && node.expression.getText() === "scoped")
+    if (ts.isCallExpression(node) && scopes.has(node.expression.getText()))
       add(
         node,
         "scoped",
@@ -227,6 +231,9 @@ async function leftBySubject({ entry }: Subject, mutant: Mutant | null): Promise
         fail(new Error("no answer in a minute"));
       }, 60_000).unref();
     });
+    const broken = Object.keys(found).filter((name) => (found[name] ?? 0) < 0);
+    if (mutant === null && broken.length > 0)
+      throw new Error(`expected unchanged sources to run, got an error in ${broken.join()}`);
     return Math.max(...Object.values(found));
   } finally {
     await worker.terminate();
@@ -348,6 +355,7 @@ export async function judge(
   only?: string,
   tell: (judged: Judged) => void = () => undefined,
 ): Promise<Judged[]> {
+  layDeclarations(); // the valid programs are typed as their users are
   const found: Judged[] = [];
   const put = (subject: string, mutant: Mutant, left: number, said: string[]): void => {
     const verdict = left <= 0 ? "harmless" : said.length > 0 ? "reported" : "missed";
