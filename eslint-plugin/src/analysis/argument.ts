@@ -56,7 +56,8 @@ class Described implements Argument {
     this.#callee = session.oracle.callee(call);
     const { tags, builtin, name: called } = this.#callee;
     const name = parameterName(this.#callee, place.index);
-    this.taggedTakes = tags.keeps || (name !== "" && tags.takes.includes(name));
+    const takes = name !== "" && tags.takes.includes(name);
+    this.taggedTakes = tags.keeps || (takes && !givesBack(session, this.#callee, place.index));
     this.taggedBorrows = name !== "" && tags.borrows.includes(name);
     this.first = place.index === 0;
     this.builtin = builtin ? builtinArgument(called) : null;
@@ -106,6 +107,10 @@ class Described implements Argument {
     return isEndedAfter(this.#session, this.#call, this.#node, this.#owned);
   }
 }
+
+/** Whether a function that takes a value does nothing but give it back. */
+const givesBack = (session: Session, { body }: Callee, index: number): boolean =>
+  body !== undefined && session.summary(body).parameters[index]?.givesBack === true;
 
 /** `add(...parts: (Part | Part[])[])`: a parameter of which the type does not say what it is. */
 const isLoose = (
@@ -195,6 +200,7 @@ function fromParameter(
   owned: Owned,
 ): Effect {
   if (effect.disposes) return "disposes";
+  if (effect.givesBack) return owned.shape === "one" ? "passes" : "unknown";
   if (effect.stores) return "takes";
   if (!effect.returns) return "borrows";
   if (ts.isConstructorDeclaration(body)) return "takes";

@@ -207,7 +207,8 @@ export function returnedArgument(
   if (declarations.size !== 1 || !only || !ts.isParameter(only) || only.parent !== body)
     return undefined;
   const at = body.parameters.indexOf(only);
-  return session.summary(body).parameters[at]?.stores ? undefined : call.arguments?.[at];
+  const effect = session.summary(body).parameters[at];
+  return effect?.stores && !effect.givesBack ? undefined : call.arguments?.[at];
 }
 
 const mayBeStored = (callee: Callee): boolean =>

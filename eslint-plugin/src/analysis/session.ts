@@ -22,6 +22,8 @@ export interface ParameterEffect {
   disposes: boolean;
   stores: boolean;
   returns: boolean;
+  /** Takes it by its tag, and all its body does is give it back. */
+  givesBack: boolean;
   /** For function parameters: how the function calls them. */
   calls: CallMode | null;
 }

@@ -41,7 +41,10 @@ export class Summaries {
   }
 }
 
-const untouched: ParameterEffect = { disposes: false, stores: false, returns: false, calls: null };
+const untouched: ParameterEffect = {
+  ...{ disposes: false, stores: false, returns: false, givesBack: false },
+  calls: null,
+};
 
 function summarise(session: Session, fn: FunctionWithBody): Summary {
   const outer = { ...session.asking };
@@ -70,6 +73,7 @@ const sameSummary = (a: Summary, b: Summary): boolean =>
       effect.disposes === other.disposes &&
       effect.stores === other.stores &&
       effect.returns === other.returns &&
+      effect.givesBack === other.givesBack &&
       effect.calls === other.calls
     );
   });
@@ -144,7 +148,10 @@ function parameterEffect(
   const effect: ParameterEffect = { ...untouched };
   const name = ts.isIdentifier(parameter.name) ? parameter.name.text : "";
   if (borrows.includes(name)) return effect;
-  if (takes.includes(name)) return { ...effect, stores: true };
+  if (takes.includes(name)) {
+    const { stores, returns } = bodyEffect(session, fn, parameter);
+    return { ...effect, stores: true, givesBack: returns && !stores };
+  }
   if (ts.isParameterPropertyDeclaration(parameter, fn)) effect.stores = true;
   const names = boundNames(parameter.name, parameter);
   // of a record with owned fields, `{ state, score }`, the others hold nothing
