@@ -320,15 +320,9 @@ function resultOfOne(checker: Questions, declaration: Signature): ts.Type | null
   if (type.kind === ts.SyntaxKind.ThisType) return null;
   const parameter = parameterNamed(type, declaration);
   if (parameter) {
-    // `<T extends Tensor>(x: T): T` gives a tensor of some kind
-    const { constraint } = parameter;
-    if (!constraint) return null;
-    const bound = checker.annotated(constraint);
-    if (mentionsParameter(constraint, declaration)) return checker.isOwner(bound) ? bound : null;
-    return bound.isClassOrInterface() ||
-      (bound as Partial<ts.TypeReference>).target?.isClassOrInterface() === true
-      ? bound
-      : null;
+    // `<T extends Tensor>(x: T): T` gives a tensor of some kind; `T extends Named` may be one too
+    const bound = parameter.constraint && checker.annotated(parameter.constraint);
+    return bound && checker.isOwner(bound) ? bound : null;
   }
   const given = checker.annotated(type);
   // `Tensor<R>` is a tensor for any `R`
