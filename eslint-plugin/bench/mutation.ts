@@ -262,8 +262,12 @@ async function quietly<T>(fn: () => Promise<T>): Promise<T> {
 
 // ---- what is said about it ----
 
-const say = (messages: readonly Linter.LintMessage[]): string[] =>
-  messages.map((m) => `${String(m.line)} ${m.ruleId ?? "fatal"}: ${m.message}`);
+/** What was reported; a text that cannot be linted is not one that is. */
+function say(messages: readonly Linter.LintMessage[]): string[] {
+  const [fatal] = messages.filter((m) => m.fatal === true);
+  if (fatal) throw new Error(`a mutant cannot be linted: ${fatal.message}`);
+  return messages.map((m) => `${String(m.line)} ${m.ruleId ?? ""}: ${m.message}`);
+}
 const linter = new Linter({ cwd: folder });
 /** What the strict rules say about a text standing in the place of a valid program. */
 export function lintValid(file: string, text: string): string[] {
