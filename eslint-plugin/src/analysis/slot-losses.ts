@@ -14,7 +14,7 @@ import { runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 import { isEffect } from "./slot-touches.ts";
 import { isStore, valueGiven, type Slot } from "./slots.ts";
-import { isEmptyContainer, isNullish, isTarget } from "./syntax.ts";
+import { isEmptyContainer, isNullish, isTarget, unwrap } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** The losing assignments among the problems of a file. */
@@ -31,7 +31,8 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (isNullish(value) || isEmptyContainer(value)) return [{ node, owned }];
     if (owned.shape === "many")
       return givesPart(session, node.right, node.left) ? [{ node, owned, part: true }] : [];
-    return surely || slot.atOnce || comesAgain(session, slot, node) ? [{ node, owned }] : [];
+    if (surely || slot.atOnce) return [{ node, owned }];
+    return comesAgain(session, slot, node) && !fillsSeveral(node) ? [{ node, owned }] : [];
   });
 }
 
@@ -46,6 +47,29 @@ function outlivesScopes(session: Session, { makes, mentions }: Slot): boolean {
 function isShown(session: Session, mention: ts.Expression): boolean {
   const { effect, fate } = session.transfer(mention);
   return isTarget(mention) || onlyLooksAt(effect) || fate.kind === "read";
+}
+
+/** `if (xs === null) { xs = x; ys = y; }`: what is filled where another is found empty is, too. */
+function fillsSeveral(node: ts.BinaryExpression): boolean {
+  const block = node.parent.parent;
+  const test = block.parent;
+  if (!ts.isBlock(block) || !ts.isIfStatement(test) || test.thenStatement !== block) return false;
+  const given = block.statements.flatMap((s) =>
+    ts.isExpressionStatement(s) && ts.isBinaryExpression(s.expression) && isStore(s.expression)
+      ? [s.expression.left.getText()]
+      : [],
+  );
+  return foundEmpty(test.expression).some((name) => given.includes(name));
+}
+
+/** The places that a test finds empty when it holds; of `a || b` one at least. */
+function foundEmpty(test: ts.Expression): string[] {
+  const asked = unwrap(test);
+  if (ts.isPrefixUnaryExpression(asked)) return [asked.operand.getText()];
+  if (!ts.isBinaryExpression(asked)) return [];
+  const { left, right, operatorToken } = asked;
+  if (/^(&&|\|\|)$/.test(operatorToken.getText())) return [left, right].flatMap(foundEmpty);
+  return /^={2,3}$/.test(operatorToken.getText()) && isNullish(right) ? [left.getText()] : [];
 }
 
 /** Whether a store runs more than once. What may last is mostly loaded once, whatever may call. */

@@ -21,6 +21,7 @@ import {
   someWithin,
   unwrap,
 } from "./syntax.ts";
+import { isOnOtherWay } from "./ways.ts";
 
 /** A place that owns what it holds. */
 export interface Slot {
@@ -265,6 +266,7 @@ function isEndedByName(session: Session, value: ts.Expression): boolean {
   if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
   const root = enclosingFunction(source) ?? source.getSourceFile();
   return referencesTo(session.oracle, source, source.name, root).some(
-    (id) => id !== value && id !== source.name && !onlyUsed(session, id),
+    (id) =>
+      id !== value && id !== source.name && !onlyUsed(session, id) && !isOnOtherWay(value, id),
   );
 }
