@@ -21,6 +21,7 @@ import {
   owned,
   sameValue,
   unknown,
+  unlink,
   value,
   type State,
   type Value,
@@ -47,8 +48,18 @@ export type Problem =
   | { kind: "use-after-dispose"; node: ts.Node; cell: Cell; at: ts.Node }
   | { kind: "double-dispose"; node: ts.Node; cell: Cell; at: ts.Node | undefined }
   | { kind: "dispose-parameter"; node: ts.Node; cell: Cell }
-  /** A fresh value goes where others reach it: by a mention, or `by` a function that reads it. */
-  | { kind: "leaves"; site: Site; node: ts.Node; cell: Cell; by: ts.Node | undefined }
+  /**
+   * A fresh value goes where others reach it: by a mention, or `by` a function that reads it;
+   * `surely` where the function owns it on every path.
+   */
+  | {
+      kind: "leaves";
+      site: Site;
+      node: ts.Node;
+      cell: Cell;
+      by: ts.Node | undefined;
+      surely: boolean;
+    }
   | { kind: "return-disposed"; node: ts.Node; cell: Cell; at: ts.Node | undefined };
 
 /** A value that one path leaves behind. */
@@ -347,7 +358,8 @@ class Flow {
 
   private leaves(v: Value, cell: Cell, node: ts.Node, by?: ts.Node): void {
     if (!(v.bits & owned) || v.bits & unknown || cell.kind === "using") return;
-    for (const site of v.sites) this.report({ kind: "leaves", site, node, cell, by });
+    const surely = !(v.bits & (disposed | escaped));
+    for (const site of v.sites) this.report({ kind: "leaves", site, node, cell, by, surely });
   }
 
   private leaks(segment: Segment): void {
@@ -433,10 +445,3 @@ function sameCall(a: ts.Node, b: ts.Node): boolean {
 const partOf = (cell: Cell, made: Cell): boolean =>
   cell !== made &&
   (cell.owned.shape === "many" ? made.owned.shape === "one" : cell.label.includes("."));
-
-/** Where two names mean different values, neither is the other's: `if (t !== a) t.dispose()`. */
-function unlink(state: State, cell: Cell, other: Cell | undefined): void {
-  const v = state.get(cell);
-  if (v && other && v.link === other)
-    state.set(cell, { ...v, link: undefined, bits: v.bits & owned ? v.bits & ~none : v.bits });
-}

@@ -6,10 +6,11 @@
  */
 import ts from "typescript";
 import { functionHanded } from "./callee.ts";
-import { returnsOf } from "./fate.ts";
+import { fateOf, returnsOf } from "./fate.ts";
+import { referencesTo } from "./references.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
-import { someWithin, unwrap } from "./syntax.ts";
+import { calleeNameNode, someWithin, unwrap, type FunctionWithBody } from "./syntax.ts";
 
 /** Whether an expression gives some of the values a list holds, and does nothing to the rest. */
 export function givesPart(session: Session, value: ts.Expression, list: ts.Expression): boolean {
@@ -22,7 +23,7 @@ export function givesPart(session: Session, value: ts.Expression, list: ts.Expre
   if (!ts.isCallExpression(node)) return false;
   const target = node.expression;
   if (ts.isPropertyAccessExpression(target) && samePlace(session.oracle, target.expression, list))
-    return session.oracle.callee(node).builtin && leavesSome(session, node, target.name.text);
+    return leavesSome(session, node);
   const at = node.arguments.findIndex((a) => samePlace(session.oracle, a, list));
   const { body } = session.oracle.callee(node);
   const parameter = body?.parameters[at]?.name;
@@ -31,14 +32,33 @@ export function givesPart(session: Session, value: ts.Expression, list: ts.Expre
   return only !== undefined && others.length === 0 && givesPart(session, only, parameter);
 }
 
-/** `slice()` and `slice(0)` give all; a test may free what it rejects. */
-function leavesSome(session: Session, call: ts.CallExpression, method: string): boolean {
+/**
+ * Whether a call gives some of what a list holds: `slice()` and `slice(0)` give all; a test may
+ * free what it rejects, and one that asks which element it is knows the others.
+ */
+export function leavesSome(session: Session, call: ts.CallExpression): boolean {
+  const callee = session.oracle.callee(call);
   const [first] = call.arguments;
-  if (!first) return false;
-  if (method === "slice") return call.arguments.length > 1 || first.getText() !== "0";
-  if (method !== "filter") return false;
+  if (!callee.builtin || !first) return false;
+  if (callee.name === "slice") return call.arguments.length > 1 || first.getText() !== "0";
+  if (callee.name !== "filter") return false;
   const test = functionHanded(session.oracle, first);
-  return test !== undefined && !speaksOfEnding(session, test);
+  return test !== undefined && !speaksOfEnding(session, test) && !knowsElements(session, test);
+}
+
+/** `(t) => t !== null`, `(t) => !kept.has(t)`: which element it is decides. */
+function knowsElements({ oracle }: Session, fn: FunctionWithBody): boolean {
+  const name = fn.parameters[0]?.name;
+  if (!name || !ts.isIdentifier(name)) return false;
+  return referencesTo(oracle, fn.parameters[0]!, name, fn).some((id) => {
+    const { kind, node, member } = fateOf(id);
+    if (kind === "operand") return true;
+    if (kind === "read" || kind === "receiver") return /^(isDisposed|disposed)$/.test(member);
+    return (
+      kind === "argument" &&
+      /^(has|includes|indexOf)$/.test(calleeNameNode(node as ts.CallExpression)?.text ?? "")
+    );
+  });
 }
 
 /** Whether a function ends anything, or hands what it is given to somebody else. */

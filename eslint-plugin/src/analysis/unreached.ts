@@ -5,6 +5,7 @@
 import ts from "typescript";
 import type { FreshValue } from "./consume.ts";
 import type { Fate } from "./fate.ts";
+import { leavesSome } from "./left-out.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
 import { calleeNameNode, memberName, unwrap } from "./syntax.ts";
@@ -12,6 +13,7 @@ import { calleeNameNode, memberName, unwrap } from "./syntax.ts";
 /** Several fresh values of which some get no name: one is picked, or a pattern names some. */
 export type Unreached =
   | { readonly kind: "picked" }
+  | { readonly kind: "cut"; readonly by: ts.CallExpression }
   | {
       readonly kind: "unpacked";
       readonly declaration: ts.VariableDeclaration;
@@ -24,12 +26,18 @@ export function unreachedOf(session: Session, value: FreshValue): Unreached | nu
   if (owned.shape === "one" || owned.owner.policy === "generic") return null;
   if (fate.literal || fate.conditional) return null;
   if (picksOne(session, value)) return { kind: "picked" };
+  if (fate.kind === "receiver" && cutsList(session, fate.node))
+    return { kind: "cut", by: fate.node };
   const declaration = fate.node;
   if (fate.kind !== "bound" || !ts.isVariableDeclaration(declaration)) return null;
   if (ts.isIdentifier(declaration.name)) return null;
   const rest = leftOut(session, declaration.name, node, owned);
   return rest.length > 0 ? { kind: "unpacked", declaration, rest } : null;
 }
+
+/** `make().slice(1)`, `make().filter(isLarge)`. */
+const cutsList = (session: Session, node: ts.Node): node is ts.CallExpression =>
+  ts.isCallExpression(node) && leavesSome(session, node);
 
 /** Whether one of several fresh values is taken: `x.split(2)[0]`, `sort(x).indices`. */
 function picksOne(session: Session, { node, owned, fate }: FreshValue): boolean {
@@ -42,7 +50,9 @@ function picksOne(session: Session, { node, owned, fate }: FreshValue): boolean 
   );
 }
 
-const splits = /^(split|unbind|unstack|chunk|tensorSplit|meshgrid|varMean|moments|topK|sort)$/i;
+/** Functions that make several values of one, by name. */
+export const splits =
+  /^(split|unbind|unstack|chunk|tensorSplit|meshgrid|varMean|moments|topK|sort)$/i;
 /**
  * Whether an access takes one element of an array that has more: a pair, what a splitting function
  * gives, or any element but the first.

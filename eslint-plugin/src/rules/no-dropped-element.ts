@@ -6,6 +6,9 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf, rootExpression, type FreshValue } from "../analysis/consume.ts";
+import { cutLists, type CutList } from "../analysis/cut-lists.ts";
+import { fateOf } from "../analysis/fate.ts";
+import type { Owned } from "../analysis/oracle.ts";
 import { removalAt, type Removal } from "../analysis/removals.ts";
 import { unreachedOf } from "../analysis/unreached.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
@@ -20,6 +23,7 @@ type Id =
   | "popped"
   | "mapped"
   | "picked"
+  | "cut"
   | "unpacked"
   | "nameThem"
   | "wrap"
@@ -46,6 +50,9 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     picked:
       "Of the {{ noun }}s that `{{ name }}` makes this takes one, and nobody can dispose " +
       "the others; bind them all.",
+    cut:
+      "`{{ name }}` goes on with some {{ noun }}s of `{{ list }}`, and nobody has the others; " +
+      "{{ end }} them first.",
     unpacked:
       "`{{ name }}` makes {{ noun }}s that get no name here ({{ lost }}), so nobody can " +
       "dispose them; name and dispose them.",
@@ -72,6 +79,7 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
       if (scope === "in" || (found.local && scope !== "out")) continue;
       if (!options.weakContainers.includes(nameOf(found.container))) report(removed(found));
     }
+    for (const cut of cutLists(session, file.problems())) report(cutBy(cut));
     for (const value of file.fresh) {
       if (session.scopeAt(value.node) !== "out") continue;
       checkUnreached(file, value, report);
@@ -98,6 +106,12 @@ function checkUnreached(
 ): void {
   const found = unreachedOf(file.session, value);
   if (found?.kind === "picked") report(lookedAt(file, value, "picked"));
+  if (found?.kind === "cut")
+    report({
+      mark: markOf(found.by),
+      messageId: "cut",
+      data: { ...wordsOf(value.owned), name: labelOf(found.by), list: labelOf(value.node) },
+    });
   if (found?.kind !== "unpacked") return;
   const { node, owned } = value;
   const { declaration, rest } = found;
@@ -126,6 +140,24 @@ function lookedAt(
   };
 }
 
+/** A list that goes on in part: by a call or access, or by a pattern. */
+function cutBy({ list, owned }: CutList): Finding<Id> {
+  const { kind, node } = fateOf(list);
+  const byPattern = kind === "bound" && ts.isVariableDeclaration(node);
+  const name = byPattern ? node.name.getText() : labelOf(node as ts.Expression);
+  return {
+    mark: byPattern ? spanOf(node.name) : markOf(node as ts.Expression),
+    messageId: "cut",
+    data: { ...wordsOf(owned), name, list: list.text },
+  };
+}
+
+const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => ({
+  noun: owner.noun,
+  end: toEnd(owner),
+  ended: ended(owner),
+});
+
 function removed(removal: Removal): Finding<Id> {
   const { owned } = removal;
   const finding = removedWith(removal);
@@ -134,7 +166,7 @@ function removed(removal: Removal): Finding<Id> {
 }
 
 function removedWith({ kind, node, container, reached, owned }: Removal): Finding<Id> {
-  const words = { noun: owned.owner.noun, end: toEnd(owned.owner), ended: ended(owned.owner) };
+  const words = wordsOf(owned);
   const method = owned.owner.dispose.methods[0] ?? "dispose";
   const splice = ts.isCallExpression(node) && labelOf(node).startsWith("splice(");
   const end = splice ? `.forEach((value) => { value.${method}(); })` : `?.${method}()`;
