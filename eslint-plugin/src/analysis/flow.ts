@@ -27,6 +27,7 @@ import {
   type Value,
 } from "./states.ts";
 import { leftByTurns } from "./turns.ts";
+import { leftOnWays } from "./ways-out.ts";
 
 /** Something wrong that the dataflow found. */
 export type Problem =
@@ -95,6 +96,8 @@ class Flow {
     if (exceptions) for (const segment of this.paths.thrown) this.leaks(segment);
     for (const { cell, value } of leftByTurns(this.paths, this.outs))
       this.leaksOf(cell, value, undefined);
+    for (const { cell, value, exit } of leftOnWays(this.paths, this.outs))
+      this.leaksOf(cell, value, exit);
     return this.problems;
   }
 

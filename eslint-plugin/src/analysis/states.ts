@@ -6,6 +6,7 @@ import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Fact } from "./conditions.ts";
 import type { Site } from "./events.ts";
+import { isOnOtherWay } from "./ways.ts";
 
 /** Possibilities, one bit each. */
 export const none = 1,
@@ -67,21 +68,24 @@ export function leakIsSure(bits: number): boolean {
 }
 
 /**
- * Owned where another path handed it on, and one place alone does so: a way around that place
- * leaves the value behind. Inside a `try` what throws may have taken it.
+ * Owned where another path handed it on, and a way around all places that do so leaves the value
+ * behind: each of them lies on a way of its own. Inside a `try` what throws may have taken it.
  */
 export function leakIsOneWay(
   bits: number,
   { owned: { owner, shape, mixed }, endings }: Cell,
 ): boolean {
-  const [only, ...more] = endings;
-  if (bits !== (owned | escaped) || !only || more.length > 0) return false;
+  if (bits !== (owned | escaped) || endings.size === 0) return false;
   if (owner.policy !== "protocol" || shape !== "one" || mixed) return false;
+  const places = [...endings];
   return (
-    ts.findAncestor(only, (n) => (ts.isFunctionLike(n) ? "quit" : ts.isTryStatement(n))) ===
-    undefined
+    !places.some(isTried) &&
+    places.every((at, i) => places.slice(i + 1).every((other) => isOnOtherWay(at, other)))
   );
 }
+
+const isTried = (at: ts.Node): boolean =>
+  ts.findAncestor(at, (n) => (ts.isFunctionLike(n) ? "quit" : ts.isTryStatement(n))) !== undefined;
 
 /** The possibilities a fact leaves. */
 export function keepBits(bits: number, fact: Exclude<Fact["is"], "distinct">): number {
