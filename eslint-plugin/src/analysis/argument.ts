@@ -8,6 +8,7 @@ import { builtinArgument } from "./containers.ts";
 import { disposesArguments } from "./disposes.ts";
 import { isEndedAfter } from "./ended-after.ts";
 import { argumentOf } from "./fate.ts";
+import { lendsToHanded } from "./handed-functions.ts";
 import { holdsListed, holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
 import { isLentTo, namesOver, parameterName, pathWithin } from "./lending.ts";
@@ -102,6 +103,9 @@ class Described implements Argument {
   }
   get contract(): boolean {
     return borrowsByContract(this.#session, this.#call, this.#callee, this.#owned.owner);
+  }
+  get handed(): boolean {
+    return lendsToHanded(this.#session, this.#call, this.#place.index, this.#owned.owner);
   }
   get endedAfter(): boolean {
     return isEndedAfter(this.#session, this.#call, this.#node, this.#owned);
@@ -217,6 +221,6 @@ const borrowsByContract = (
   owner: Owner,
 ): boolean =>
   owner.args !== "transfer" &&
-  !ts.isNewExpression(call) &&
   owner.policy !== "generic" &&
+  (owner.policy === "protocol" || !ts.isNewExpression(call)) &&
   session.oracle.fromLibrary(callee, owner);

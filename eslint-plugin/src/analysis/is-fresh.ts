@@ -216,11 +216,22 @@ const mayBeStored = (callee: Callee): boolean =>
 
 function defaultFreshness(session: Session, callee: Callee, { owner, shape }: Owned): Freshness {
   if (owner.calls !== "fresh") return owner.calls === "identity" ? "borrowed" : "unknown";
-  const library = session.oracle.fromLibrary(callee, owner);
-  if (library) return "fresh";
+  if (session.oracle.fromLibrary(callee, owner) || isMadeByLibrary(session, callee, owner))
+    return "fresh";
   if (!session.guesses || shape !== "one") return "unknown";
   if (!callee.declaration) return "fresh";
   return returnsTypeParameter(callee) || looksLikeLookup(callee.name) ? "unknown" : "fresh";
+}
+
+/** `const loss = valueAndGrad(f)`: a function that one of the library's has made. */
+function isMadeByLibrary({ oracle }: Session, { declaration }: Callee, owner: Owner): boolean {
+  if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
+  const maker = declaration.initializer && unwrap(declaration.initializer);
+  return (
+    maker !== undefined &&
+    ts.isCallExpression(maker) &&
+    oracle.fromLibrary(oracle.callee(maker), owner)
+  );
 }
 
 /** Outside the owner's package, `<T>(x: T): T` is an identity far more often than an operation. */

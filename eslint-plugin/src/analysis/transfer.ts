@@ -217,6 +217,8 @@ export interface Argument {
   readonly body: Effect | null;
   /** A function of the owner's library, which borrows by contract. */
   readonly contract: boolean;
+  /** A function that the caller hands in, which only looks by the owner's protocol. */
+  readonly handed: boolean;
   /** The function that makes the call ends the value straight after it. */
   readonly endedAfter: boolean;
 }
@@ -242,6 +244,7 @@ export const calls: readonly ArgumentRow[] = [
   { when: (a) => a.ofOwner, effect: "borrows", example: "x.add(t)" },
   { when: (a) => a.body !== null, effect: (a) => a.body ?? "unknown", example: "mine(t)" },
   { when: (a) => a.contract, effect: "borrows", example: "concat([t])" },
+  { when: (a) => a.handed, effect: "borrows", example: "(fn) => fn(t)" },
   { when: (a) => a.endedAfter, effect: "borrows", example: "foreign(t); t.dispose()" },
   { when: () => true, effect: "unknown", example: "foreign(t)" },
 ];

@@ -44,8 +44,11 @@ export const tenure: readonly OwnerSettings[] = [
       { using: "newDisposeScope" },
       { using: "NewDisposeScope" },
     ],
-    runsInScope: ["go", "run", "trace"],
-    runsInline: ["noGrad", "enableGrad", "autocast", "assertNoLeaks", "checkpoint"],
+    runsInScope: ["go", "run", "trace", "grad", "valueAndGrad", "gradcheck", "compile"],
+    runsInline: [
+      ...["noGrad", "enableGrad", "autocast", "assertNoLeaks", "checkpoint"],
+      ...["detectAnomaly", "profile", "tune"],
+    ],
     safeAfterDispose: [
       "shape",
       "dtype",
