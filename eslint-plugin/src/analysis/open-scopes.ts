@@ -57,6 +57,7 @@ export function opens(session: Session, statement: ts.Statement): number {
     )
       ? 1
       : 0;
+  if (endsScope(session, statement)) return -1;
   if (!ts.isExpressionStatement(statement)) return 0;
   const call = statement.expression;
   if (!ts.isCallExpression(call)) return 0;
@@ -69,6 +70,24 @@ export function opens(session: Session, statement: ts.Statement): number {
     }
   }
   return 0;
+}
+
+/** Whether a statement ends a scope by hand: `scope.dispose()`, in a `finally` too. */
+function endsScope(session: Session, statement: ts.Statement): boolean {
+  if (ts.isTryStatement(statement))
+    return statement.finallyBlock?.statements.some((s) => endsScope(session, s)) === true;
+  const call = ts.isExpressionStatement(statement) ? unwrap(statement.expression) : undefined;
+  if (!call || !ts.isCallExpression(call) || !ts.isPropertyAccessExpression(call.expression))
+    return false;
+  const { expression: scope, name } = call.expression;
+  if (name.text !== "dispose" || !ts.isIdentifier(scope)) return false;
+  const declaration = session.oracle.declarationAt(scope);
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    declaration.initializer !== undefined &&
+    opensScope(session, declaration.initializer)
+  );
 }
 
 /** Whether an expression opens a scope object (`newDisposeScope()`), held by `using` or not. */
