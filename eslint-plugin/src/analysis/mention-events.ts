@@ -91,6 +91,8 @@ function follow(
   const field = fieldGiven(frame, cell, node, fate);
   if (field) return link(frame, cell, field, fate.node);
   if (isGathered(session, frame, node, fate)) return; // see `give`
+  if (fate.literal && fate.kind === "iterated" && cell.owned.shape === "one" && !fate.conditional)
+    return frame.all(cell, visitVerb(session, fate), node, fate.node); // `for (const t of [a, b])`
   if (fate.literal && fate.kind !== "argument") return handsOn(session, frame, cell, node, fate);
   switch (effect) {
     case "nothing":
