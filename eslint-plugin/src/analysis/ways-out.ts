@@ -38,7 +38,7 @@ export function leftOnWays(
 /** Owned, unless there is nothing. */
 const isOwned = ({ bits }: Value): boolean => (bits & ~nil) === owned;
 
-/** The outermost `finally` between a `return` and the end of its function: all lie within its try. */
+/** The outermost `finally` between a `return` and the end of its function: all lie in its try. */
 function finallyAfter(from: ts.Node): ts.TryStatement | undefined {
   let found: ts.TryStatement | undefined;
   for (let at = from; !ts.isFunctionLike(at) && !ts.isSourceFile(at); at = at.parent) {
