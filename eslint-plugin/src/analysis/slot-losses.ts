@@ -59,17 +59,19 @@ function fillsSeveral(node: ts.BinaryExpression): boolean {
       ? [s.expression.left.getText()]
       : [],
   );
-  return foundEmpty(test.expression).some((name) => given.includes(name));
+  return findsEmpty(test.expression, given);
 }
 
-/** The places that a test finds empty when it holds; of `a || b` one at least. */
-function foundEmpty(test: ts.Expression): string[] {
+/** Whether a test that holds finds one of some places empty: of `a || b` each must say so. */
+function findsEmpty(test: ts.Expression, places: readonly string[]): boolean {
   const asked = unwrap(test);
-  if (ts.isPrefixUnaryExpression(asked)) return [asked.operand.getText()];
-  if (!ts.isBinaryExpression(asked)) return [];
+  if (ts.isPrefixUnaryExpression(asked)) return places.includes(asked.operand.getText());
+  if (!ts.isBinaryExpression(asked)) return false;
   const { left, right, operatorToken } = asked;
-  if (/^(&&|\|\|)$/.test(operatorToken.getText())) return [left, right].flatMap(foundEmpty);
-  return /^={2,3}$/.test(operatorToken.getText()) && isNullish(right) ? [left.getText()] : [];
+  const operator = operatorToken.getText();
+  if (operator === "&&") return findsEmpty(left, places) || findsEmpty(right, places);
+  if (operator === "||") return findsEmpty(left, places) && findsEmpty(right, places);
+  return /^={2,3}$/.test(operator) && isNullish(right) && places.includes(left.getText());
 }
 
 /** Whether a store runs more than once. What may last is mostly loaded once, whatever may call. */
