@@ -92,23 +92,21 @@ function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
     (m) => !isManaged(session, node, m) && !sharedElsewhere(session, node, m.name, ["disposes"]),
   );
   if (members.length === 0) return [];
-  const mentions = new Map<string, ts.Expression[]>(members.map((m) => [m.name, []]));
+  const all = new Map<string, ts.Expression[]>(members.map((m) => [m.name, []]));
   const visit = (inner: ts.Node): void => {
     ts.forEachChild(inner, visit);
     const access = fieldOfThis(inner);
-    if (access) mentions.get(access.name.text)?.push(access);
+    if (access) all.get(access.name.text)?.push(access);
   };
   node.members.forEach(visit);
-  return members.map(({ name, owned, makes, atOnce }) => ({
-    label: `this.${name}`,
-    owned,
-    mentions: mentions.get(name) ?? [],
-    makes,
-    atOnce,
-    home: undefined,
-    holder: node,
-    kind: "field",
-  }));
+  return members.flatMap(({ name, owned, makes, atOnce }) => {
+    const mentions = all.get(name) ?? [];
+    if (mentions.some((m) => isPutAwayByName(session, m))) return [];
+    const label = `this.${name}`;
+    return [
+      { label, owned, mentions, makes, atOnce, home: undefined, holder: node, kind: "field" },
+    ];
+  });
 }
 
 // ---- variables, properties, refs ----
@@ -222,9 +220,22 @@ function slotAt(
   }
   if (makes.length === 0) return undefined;
   if (mentions.some((m) => isHandedOn(session.transfer(m), ["disposes"]))) return undefined;
+  if (mentions.some((m) => isPutAwayByName(session, m))) return undefined;
   const atOnce = given.some((value) => makes.includes(unwrap(value)));
   const holder = home ?? first.getSourceFile();
   return [{ label: first.getText(), owned, mentions, makes, atOnce, home, holder, kind }];
+}
+
+/** `const spent = this.buffer; … this.spare.push(spent);`: another place has it, too. */
+function isPutAwayByName(session: Session, mention: ts.Expression): boolean {
+  const { effect, fate } = session.transfer(mention);
+  const at = fate.node;
+  if (effect !== "aliases" || !ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name))
+    return false;
+  const root = enclosingFunction(at) ?? at.getSourceFile();
+  return referencesTo(session.oracle, at, at.name, root).some(
+    (id) => id !== at.name && /^(stores|takes)$/.test(session.transfer(id).effect),
+  );
 }
 
 function ownedBy(session: Session, mentions: readonly ts.Expression[]): Owned | undefined {
