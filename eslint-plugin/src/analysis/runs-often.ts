@@ -131,10 +131,11 @@ const isOfThis = (site: ts.Node): boolean =>
   ts.isCallExpression(site) && rootOf(site.expression).kind === ts.SyntaxKind.ThisKeyword;
 
 /**
- * `tf.split()`, and with an `x` of no type `x.split()` within `split()`, or `x.split(a, b)` where
- * `split()` takes less, are other functions.
+ * `tf.split()`, `super.split()`, and with an `x` of no type `x.split()` within `split()`, or
+ * `x.split(a, b)` where `split()` takes less, are other functions.
  */
 function isSurely(session: Session, call: CallLike, fn: FunctionWithBody): boolean {
+  if (rootOf(call.expression).kind === ts.SyntaxKind.SuperKeyword && within(call, fn)) return false;
   const { declaration, library } = session.oracle.callee(call);
   if (library !== undefined || declaration !== undefined) return library === undefined;
   const rest = fn.parameters.at(-1)?.dotDotDotToken;
