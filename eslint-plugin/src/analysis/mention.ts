@@ -17,7 +17,7 @@ import type { Owner } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, isUsing, unwrap, type CallLike } from "./syntax.ts";
+import { isTarget, isUsing, someWithin, unwrap, type CallLike } from "./syntax.ts";
 import { namesDescriptor } from "./made-with.ts";
 import { onlyLooksAt, transfer, type Effect, type Mention } from "./transfer.ts";
 import { storesAlias } from "./keeps.ts";
@@ -106,6 +106,7 @@ class Described implements Mention {
   get chained(): boolean {
     const call = this.fate.node as ts.CallExpression;
     if (livesOn(call, this.#owned.owner)) return true;
+    if (handsItselfOn(this.#session, call, this.#owned)) return true;
     return this.temporary
       ? mayKeepReceiver(this.#session, call, this.#owned)
       : mayGiveItself(this.#session, call, this.#owned);
@@ -185,6 +186,17 @@ const livesOn = ({ expression, arguments: given }: ts.CallExpression, owner: Own
   owner.args === "transfer" &&
   ((ts.isPropertyAccessExpression(expression) && sounds.test(expression.name.text)) ||
     given.some((a) => ts.isArrowFunction(unwrap(a)) || ts.isFunctionExpression(unwrap(a))));
+
+/** `buffer.fill(device)`, whose body does `device.register(this)`: somebody else knows it. */
+function handsItselfOn(session: Session, call: ts.CallExpression, { owner }: Owned): boolean {
+  const { body } = owner.policy === "generic" ? session.oracle.callee(call) : {};
+  if (!body || !ts.isClassElement(body)) return false;
+  const handsOn = (node: ts.Node): boolean =>
+    node.kind === ts.SyntaxKind.ThisKeyword &&
+    fateOf(node as ts.Expression).kind === "argument" &&
+    !onlyLooksAt(session.transfer(node as ts.Expression).effect);
+  return someWithin(body, handsOn);
+}
 
 /** A fluent method of a resource that may give the resource itself. */
 function mayGiveItself(session: Session, call: ts.CallExpression, { owner }: Owned): boolean {
