@@ -60,4 +60,49 @@ webgpu(
     "GPUDevice) { const b = d.createBuffer({ size: 4 }); return total([[{ buffer: b }]]); }",
   [R],
 );
+const timer = (after: string): string =>
+  "declare function read(b: GPUBuffer): void;\nexport class Timer { private out?: GPUBuffer; " +
+  "private readonly spare: GPUBuffer[] = []; constructor(readonly d: GPUDevice) {} render() { " +
+  "this.out = this.d.createBuffer({ size: 8 }); } take() { const spent = this.out; if (!spent) " +
+  `return; ${after} } }\nexport const timer = (d: GPUDevice) => new Timer(d);`;
+webgpu("a field whose value a list takes under another name", timer("this.spare.push(spent);"), []);
+webgpu("one whose value is only looked at under another name", timer("spent.size;"), [O]);
+
+const grown = (test: string): string =>
+  "export function pass(d: GPUDevice) { let lights: GPUBuffer | undefined; let " +
+  "shadows: GPUBuffer | undefined; let last = 0; return { render(n: number) { " +
+  `if (${test}) { lights = d.createBuffer({ size: n }); shadows = d.createBuffer({ size: n }); ` +
+  "last = n; } return [last, lights?.size, shadows?.size]; } }; }";
+webgpu("variables that are filled while one is empty", grown("!lights"), []);
+webgpu("or while both are", grown("!lights || !shadows"), []);
+webgpu("variables that are filled when more is needed, too", grown("!lights || n > last"), [O, O]);
+
+const camera = (start: string): string =>
+  "abstract class Part { start(d: GPUDevice) { this.ready(d); } abstract ready(d: GPUDevice): " +
+  `void; }\nclass Body extends Part { override start(d: GPUDevice) { ${start} } override ` +
+  "ready(_d: GPUDevice) {} }\nexport class Camera extends Body { view?: GPUBuffer; override " +
+  "ready(d: GPUDevice) { this.view = d.createBuffer({ size: 64 }); } }";
+webgpu(
+  "a method that calls the one of its base is not called by itself",
+  camera("super.start(d);"),
+  [],
+);
+webgpu("a method that calls itself", camera("if (d) this.start(d); super.start(d);"), [O]);
+
+const registered = (fill: string): string =>
+  "class Store { readonly all = new Set<Block>(); make(b: Block, d: GPUDevice) { " +
+  "this.all.add(b); return d.createBuffer({ size: 4 }); } }\nclass Block { gpu?: GPUBuffer; " +
+  `fill(s: Store, d: GPUDevice) { ${fill} } destroy() { this.gpu?.destroy(); } }\n` +
+  "export function f(s: Store, d: GPUDevice) { const b = new Block(); b.fill(s, d); " +
+  "return d === undefined; }";
+webgpu(
+  "a method that hands the object itself to who keeps it",
+  registered("this.gpu = s.make(this, d);"),
+  [],
+);
+webgpu(
+  "one that keeps what it makes to itself",
+  registered("s.all.size; this.gpu = d.createBuffer({ size: 4 });"),
+  [R],
+);
 test.run();
