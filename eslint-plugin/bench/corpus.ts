@@ -93,6 +93,10 @@ const companions = (release: string): string[] => [
 export const dateOf = (folder: string, commit: string): string =>
   git(folder, ["log", "-1", "--format=%as", commit]).toString().trim();
 
+/** The newest commit of a repository, abbreviated. */
+export const newestOf = (folder: string): string =>
+  git(folder, ["log", "-1", "--format=%h", "--abbrev=8"]).toString().trim();
+
 const git = (folder: string, args: string[], input?: string): Buffer =>
   execFileSync("git", ["-C", folder, ...args], {
     maxBuffer: 1 << 30,

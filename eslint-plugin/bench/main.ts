@@ -29,6 +29,7 @@ import { mutationScore } from "./mutation.ts";
 import { objectPrecision } from "./objects.ts";
 import { plantedRecall } from "./planted.ts";
 import { samplePrecision } from "./samples.ts";
+import { strangers } from "./strangers.ts";
 import { ruleTime, timed, timeOf } from "./time.ts";
 
 const percent = (part: number, whole: number): string =>
@@ -38,7 +39,7 @@ const percent = (part: number, whole: number): string =>
  * Runs the bench and gives its tables as Markdown. `--open` (or `--open=owner/name,…` for some
  * repositories) and `--sealed` run one set of the blind corpus and nothing else, `--samples` the
  * code bases the plugin was not developed with, `--objects` (or `--objects=name`) public programs
- * with GPU objects or disposables, `--time` what the rules cost beside others, `--keystroke` how
+ * with GPU objects or disposables, `--stranger=owner/name[@commit],…` each report on any public program, with `--preset=…`, `--time` what the rules cost beside others, `--keystroke` how
  * long an editor waits, `--planted` (or `=1`, `=gan,…`) leaks planted in programs that use Tenure,
  * `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion, `--mutation` how many scopes
  * and ends taken out of the library's own sources are missed.
@@ -57,6 +58,9 @@ export async function run(flags: readonly string[] = []): Promise<string> {
   if (flags.includes("--mutation")) return mutationScore();
   const objects = flags.find((f) => /^--objects(=|$)/.test(f));
   if (objects !== undefined) return objectPrecision(objects.split("=")[1]);
+  const stranger = flags.find((f) => /^--stranger=/.test(f));
+  const preset = flags.includes("--preset=webgpu") ? "webgpu" : "disposable";
+  if (stranger !== undefined) return strangers(stranger.split(/[=,]/).slice(1), preset);
   const out = [recall(), ...precision(), samplePrecision(), await mutationScore()];
   parser.clearCaches();
   return out.join("\n\n");

@@ -3,13 +3,14 @@
  * programs, against the checked-in verdicts (`object-verdicts.txt`, each with its reason). Every
  * source file of a program that makes such objects is linted. Used by `main.ts`.
  */
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { corpusDir, materialise, repository, root } from "./corpus.ts";
+import { aliasesOf, type Aliases } from "./aliases.ts";
+import { corpusDir, isSource, materialise, repository, root } from "./corpus.ts";
 import { lintFiles, type Report } from "./linting.ts";
 
 /** A program, the preset it is linted with, and the folders of it that compile together. */
-interface Program {
+export interface Program {
   repo: string;
   commit: string;
   preset: "webgpu" | "disposable";
@@ -152,29 +153,52 @@ export function objectPrecision(only?: string): string {
   );
 }
 
-type Found = { reports: Report[]; files: number; lines: number };
+/** What linting one program gave, paths relative to its repository. */
+export type Found = { reports: Report[]; files: number; lines: number; folder: string };
 
-function lintProgram({ repo, commit, preset, folders }: Program): Found | string {
+/**
+ * Lints a program, or says why it cannot be had. With `whole`, all its source files are linted,
+ * also those that no word marks, and its packages know each other by name.
+ */
+export function lintProgram(
+  { repo, commit, preset, folders }: Program,
+  whole = false,
+): Found | string {
   const from = repository(repo);
   if ("missing" in from) return from.missing;
   const target = join(corpusDir, "objects", repo.replace("/", "+"));
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
   const written = folders.flatMap((f) => materialise(from.git, commit, f === "." ? "" : f, target));
-  const project = writeObjectProject(target, folders);
+  const project = writeObjectProject(target, folders, whole ? namesIn(target, written) : {});
   const files = written
-    .filter((f) => !/\.d\.ts$|\.(test|spec)\.tsx?$|(^|\/)tests?\//.test(f))
+    .filter((f) => (whole ? isSource(f) && !isAside.test(f) : !isTest.test(f)))
     .map((f) => join(target, f))
-    .filter((f) => makes[preset].test(readFileSync(f, "utf8")));
+    .filter((f) => existsSync(f) && (whole || makes[preset].test(readFileSync(f, "utf8"))));
   const { reports, fatal, lines } = lintFiles(project, files, preset);
   const broken = fatal.filter((f) => !f.includes("error TS"));
   if (broken.length > 0) process.stderr.write(`${broken.join("\n")}\n`);
   const own = reports.map((r) => ({ ...r, file: r.file.slice(target.length + 1) }));
-  return { reports: own, files: files.length, lines };
+  return { reports: own, files: files.length, lines, folder: target };
 }
 
+const isTest = /\.d\.ts$|\.(test|spec)\.tsx?$|(^|\/)tests?\//;
+/** Tests that `isSource` does not know, and what others wrote. */
+const isAside =
+  /\.(test|spec|bench|stories)\.|(^|\/)(__\w+__|e2e|vendor|third_party|bench(marks?)?|fixtures?|\w+-tests?)\//i;
+
+/** By which names the packages of a repository call each other and themselves. */
+const namesIn = (target: string, written: readonly string[]): Aliases =>
+  Object.assign(
+    {},
+    ...written
+      .filter((f) => /(^|\/)([jt]sconfig|package)\.json$/.test(f))
+      .map((f) => aliasesOf(target, join(target, "node_modules"), written, join(target, f)))
+      .map(({ "*": _, ...named }) => named),
+  ) as Aliases;
+
 /** A tsconfig that compiles a program loosely against the types this repository has installed. */
-function writeObjectProject(target: string, folders: readonly string[]): string {
+function writeObjectProject(target: string, folders: readonly string[], paths: Aliases): string {
   const modules = join(target, "node_modules");
   mkdirSync(join(modules, "@webgpu"), { recursive: true });
   mkdirSync(join(modules, "@types"), { recursive: true });
@@ -194,6 +218,7 @@ function writeObjectProject(target: string, folders: readonly string[]): string 
     allowImportingTsExtensions: true,
     experimentalDecorators: true,
     ignoreDeprecations: "6.0",
+    paths,
   };
   const include = folders.flatMap((f) => [`${f}/**/*.ts`, `${f}/**/*.tsx`]);
   const exclude = ["node_modules", "**/dist", "**/*.test.ts", "**/*.spec.ts"];
