@@ -159,6 +159,10 @@ export interface ResolvedSettings {
   holder: Owner | null;
 }
 
+/** Whether nobody agreed on a protocol for such values, as for anything disposable. */
+export const isLoose = ({ policy, args }: Owner): boolean =>
+  policy === "generic" && args === "transfer";
+
 /** What a message tells to do with a value: "dispose" it, "`destroy()`" it, "`release()`" it. */
 export function toEnd({ dispose: { methods } }: Owner): string {
   const [end = "dispose"] = methods;

@@ -9,7 +9,13 @@ import { assert, lines, lint, typeErrors } from "./tester.ts";
 const test = suite("disposables");
 const io =
   `export class Handle implements Disposable { read(): string { return "x"; } ` +
-  `[Symbol.dispose](): void { console.log("gone"); } }\nconst openHandle = () => new Handle();\n`;
+  `[Symbol.dispose](): void { console.log("gone"); } }\nconst openHandle = () => new Handle();\n` +
+  "export function other() { using h = openHandle(); return h.read(); }\n";
+/** A function that ends what it is given: the program ends such resources. */
+const ends = (...kinds: string[]): string =>
+  kinds
+    .map((kind) => `export const end${kind} = (x: ${kind}) => { x[Symbol.dispose](); };\n`)
+    .join("");
 
 const disposables = (name: string, code: string, expected: string[]): void => {
   test(name, () => {
@@ -42,7 +48,8 @@ disposables(
 
 const watch =
   "class Watch implements Disposable { constructor(readonly o: { signal?: AbortSignal; ms: " +
-  "number }) {} arm() { console.log(this.o.ms); } [Symbol.dispose]() { console.log(1); } }\n";
+  "number }) {} arm() { console.log(this.o.ms); } [Symbol.dispose]() { console.log(1); } }\n" +
+  ends("Watch");
 disposables(
   "made with a signal that ends it",
   watch +
@@ -53,7 +60,8 @@ disposables(
 );
 disposables(
   "a name for what the caller opened",
-  "class File { constructor(readonly fd: number) {} cut() { console.log(this.fd); } " +
+  ends("File") +
+    "class File { constructor(readonly fd: number) {} cut() { console.log(this.fd); } " +
     "[Symbol.dispose]() { console.log(1); } }\nexport function f(fd: number) { const h = new " +
     "File(fd); h.cut(); }\nexport function g(open: () => number) { const h = new File(open()); " +
     "h.cut(); }",
@@ -62,7 +70,8 @@ disposables(
 
 const pipe =
   "class Pipe implements Disposable { outer = { name: 'x' }; id = 1; [Symbol.dispose]() { " +
-  "console.log(1); } }\ndeclare function ask(url: string, o: { stream: object }): string;\n";
+  "console.log(1); } }\ndeclare function ask(url: string, o: { stream: object }): string;\n" +
+  ends("Pipe");
 disposables(
   "a part that is handed on, and what is only read",
   pipe +
@@ -74,6 +83,7 @@ disposables(
 );
 
 const hub = (end: string): string =>
+  ends("Job") +
   "class Job implements Disposable { id = 1; [Symbol.dispose]() { console.log(1); } }\n" +
   "export class Hub implements Disposable { #jobs = new Map<number, Job>(); #end = () => {}; " +
   `constructor() { this.#end = () => { ${end} }; } start() { const j = new Job(); ` +
@@ -84,22 +94,24 @@ disposables("one whose function forgets", `${hub("console.log(1);")}}`, [
   "require-member-disposal",
 ]);
 disposables(
-  "an entry that is at hand, and one that is not",
+  "an entry that is taken out, at hand or not",
   `${hub(each)} onEnd(e: { job: Job }) { this.#jobs.delete(e.job.id); }\n` +
     "drop(id: number) { this.#jobs.delete(id); } }",
-  ["no-dropped-element"],
+  [],
 );
 
 disposables(
   "a number that stands for it goes on, and one that says something else",
-  "class Text implements Disposable { value = { ptr: 1, size: 2 }; [Symbol.dispose]() { " +
+  ends("Text") +
+    "class Text implements Disposable { value = { ptr: 1, size: 2 }; [Symbol.dispose]() { " +
     "console.log(1); } }\nexport function f() { const t = new Text(); return t.value.ptr; }\n" +
     "export function g() { const t = new Text(); return t.value.size; }",
   ["require-disposal"],
 );
 disposables(
   "a class whose end does nothing",
-  "class Life implements Disposable { constructor(readonly v: number) {} dispose() { " +
+  ends("Life") +
+    "class Life implements Disposable { constructor(readonly v: number) {} dispose() { " +
     "console.log(1); } [Symbol.dispose]() { this.dispose(); } }\nclass Constant extends Life { " +
     "override dispose() {} }\nexport function f() { const c = new Constant(1); return c.v; }\n" +
     "export function g() { const c = new Life(1); return c.v; }",
@@ -107,7 +119,8 @@ disposables(
 );
 
 const table = (body: string): string =>
-  "class Ctx implements Disposable { constructor(readonly end: (id: number) => void) {} " +
+  "export const another = () => { using c = new Ctx(() => {}); return c.size; };\n" +
+  "class Ctx implements Disposable { size = 1; constructor(readonly end: (id: number) => void) {} " +
   "[Symbol.dispose]() { this.end(1); } }\nexport class Runtime implements Disposable { #all = " +
   `new Map<number, Ctx>(); ${body} [Symbol.dispose]() { console.log(1); } }`;
 disposables(
@@ -124,12 +137,12 @@ disposables(
   ["require-member-disposal"],
 );
 disposables(
-  "an element that its own end takes out, and one that others do",
+  "an element that its own end takes out, or others",
   table(
     "make(id: number) { const c = new Ctx((i) => { this.#all.delete(i); }); " +
       "this.#all.set(id, c); } drop(id: number) { [1].forEach(() => this.#all.delete(id)); }",
   ).replace("console.log(1)", "for (const c of this.#all.values()) c[Symbol.dispose]()"),
-  ["no-dropped-element"],
+  [],
 );
 
 const result =
@@ -138,6 +151,7 @@ const result =
   "class No implements Disposable { constructor(" +
   "readonly error: Error, readonly value?: undefined) {} [Symbol.dispose]() { " +
   "console.log(1); } }\n" +
+  "export const endOk = (x: Ok<Handle>) => { x[Symbol.dispose](); };\n" +
   "declare const call: () => Ok<Handle> | No;\nconst make = () => new Ok(openHandle());\n";
 disposables(
   "a result of which a part is returned, also by a helper",
@@ -149,7 +163,8 @@ disposables(
 
 const lock =
   "class Lock implements Disposable { unlock() { console.log(1); } held = 1; on(f: () => void) { " +
-  "f(); } [Symbol.dispose]() { this.unlock(); } }\n";
+  "f(); } [Symbol.dispose]() { this.unlock(); } }\n" +
+  ends("Lock");
 disposables(
   "ended by another name, or given a function, and neither",
   lock +
@@ -176,5 +191,79 @@ disposables(
     "[Symbol.dispose]() {} }\nexport class Full { dispose() { console.log(1); } " +
     "[Symbol.dispose]() {} }",
   ["require-member-disposal"],
+);
+
+disposables(
+  "a kind that the program ends nowhere",
+  "class Mark implements Disposable { at = 1; [Symbol.dispose]() { console.log(1); } }\n" +
+    "export function f() { const m = new Mark(); return m.at; }",
+  [],
+);
+disposables(
+  "what gives itself to somebody while it is made, or when it is set going",
+  "class Pool { all: Part[] = []; add(p: Part) { this.all.push(p); } onEnd(f: () => void) { f(); " +
+    "} }\nclass Part implements Disposable { at = 1; [Symbol.dispose]() { console.log(1); } }\n" +
+    "class Adder extends Part { constructor(p: Pool) { super(); p.add(this); } }\n" +
+    "class Timed extends Part { constructor(ms: number) { super(); setTimeout(() => " +
+    "this[Symbol.dispose](), ms); } }\n" +
+    "class Goer extends Part { go(p: Pool) { p.add(this); } }\n" +
+    "class Plain extends Part { #p: Pool; constructor(p: Pool) { super(); this.#p = p; } n() { " +
+    "return this.#p.all.length; } }\n" +
+    ends("Part") +
+    "export function f(p: Pool) { const a = new Adder(p); return a.at; }\n" +
+    "export function g() { const t = new Timed(1); return t.at; }\n" +
+    "export function h(p: Pool) { const b = new Goer(); b.go(p); }\n" +
+    "export function i(p: Pool) { const c = new Plain(p); return c.n(); }",
+  ["require-disposal"],
+);
+disposables(
+  "a statement that goes on using what made it, and rows",
+  "class Statement { run() { console.log(1); } }\nclass Db implements Disposable { prepare() { " +
+    "return new Statement(); } all() { return [1]; } [Symbol.dispose]() { console.log(1); } }\n" +
+    ends("Db") +
+    "export class User { s: Statement; constructor() { const d = new Db(); this.s = d.prepare(); } " +
+    "}\nexport function f() { const d = new Db(); const s = d.prepare(); return () => s.run(); }\n" +
+    "export function g() { const d = new Db(); const s = d.prepare(); s.run(); }\n" +
+    "export function h() { const d = new Db(); return d.all(); }",
+  ["require-disposal", "require-disposal"],
+);
+disposables(
+  "what is made once and lasts as long as the program",
+  "const first = openHandle();\nfunction main() { const h = openHandle(); console.log(h.read(), " +
+    "first.read()); }\nmain();\nexport function again() { const h = openHandle(); return " +
+    "h.read(); }",
+  ["require-disposal"],
+);
+disposables(
+  "made of a resource of somebody's, and of a number",
+  "class Reader implements Disposable { constructor(readonly of: Handle | number) {} line = 1; " +
+    "[Symbol.dispose]() { console.log(1); } }\n" +
+    ends("Reader") +
+    "export function f(h: Handle) { const r = new Reader(h); return r.line; }\n" +
+    "export function g() { const r = new Reader(1); return r.line; }",
+  ["require-disposal"],
+);
+disposables(
+  "two ends, and a second value after the first has ended",
+  "export function f() { using h = openHandle(); h[Symbol.dispose](); }\n" +
+    "export class P { #h?: Handle; set() { this.#h?.[Symbol.dispose](); this.#h = new Handle(); } " +
+    "put() { if (this.#h) { this.#h[Symbol.dispose](); this.#h = undefined; } } " +
+    "[Symbol.dispose]() { this.#h?.[Symbol.dispose](); } }",
+  [],
+);
+disposables(
+  "a default that is a field, and a closure that ends a field",
+  "export class P implements Disposable { constructor(readonly h = openHandle()) {} " +
+    "[Symbol.dispose]() { this.h[Symbol.dispose](); } }\nclass Ends { all: (() => void)[] = []; " +
+    "add(f: () => void) { this.all.push(f); } }\nexport class Q implements Disposable { " +
+    "readonly h = openHandle(); #ends = new Ends(); constructor() { " +
+    "this.#ends.add(() => { this.h[Symbol.dispose](); }); } [Symbol.dispose]() { for (const f of " +
+    "this.#ends.all) f(); } }",
+  [],
+);
+disposables(
+  "an end that is left to subclasses",
+  "export class Base implements Disposable { dispose() {} [Symbol.dispose]() { this.dispose(); } }",
+  [],
 );
 test.run();

@@ -266,7 +266,8 @@ const io =
   `class Handle implements Disposable { read(): string { return "x"; } again(): this { ` +
   `return this; } [Symbol.dispose](): void { console.log("gone"); } }\nfunction ` +
   "openHandle(): Handle { return new Handle(); }\ndeclare function getHandle(): Handle; " +
-  "declare function keepHandle(h: Handle): void;\n";
+  "declare function keepHandle(h: Handle): void;\nexport function other() { using h = " +
+  "openHandle(); return h.read(); }\n";
 const disposable = (name: string, code: string, expected: string[]): void => {
   check(`disposable: ${name}`, { presets: ["disposable"] }, io, code, expected);
 };
@@ -328,7 +329,8 @@ disposable(
 
 const pieces =
   "declare class Piece implements Disposable { next: Piece | null; [Symbol.dispose](): void } " +
-  "declare function makePiece(): Piece; declare function thePiece(): Piece;\n";
+  "declare function makePiece(): Piece; declare function thePiece(): Piece;\n" +
+  "export function other() { using p = makePiece(); return p.next === null; }\n";
 const borrowing = (name: string, code: string, expected: string[]): void => {
   check(`disposable: ${name}`, { presets: ["disposable"] }, pieces, code, expected);
 };

@@ -112,6 +112,12 @@ export class Checker implements Questions {
   typeName(node: ts.Node): string {
     return (this.typeAt(node).getNonNullableType().symbol as ts.Symbol | undefined)?.name ?? "";
   }
+  /** What declares the type of an expression or name: of each part of a union, promises awaited. */
+  declarationsAt(node: ts.Node): readonly ts.Declaration[] {
+    const type = this.awaited(this.presentTypeAt(node));
+    const parts = type.isUnionOrIntersection() ? type.types : [type];
+    return parts.flatMap((t) => (t.symbol as ts.Symbol | undefined)?.declarations ?? []);
+  }
   /** Whether a type is `any`. */
   isAny(type: ts.Type): boolean {
     return (type.flags & ts.TypeFlags.Any) !== 0;

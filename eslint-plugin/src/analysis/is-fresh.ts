@@ -4,7 +4,7 @@
  * over the owner's default.
  */
 import ts from "typescript";
-import type { CalleeSpecifier, Owner } from "../owner.ts";
+import { isLoose, type CalleeSpecifier, type Owner } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { returnsOf } from "./fate.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
@@ -14,6 +14,7 @@ import { joinAll } from "./join.ts";
 import { keptBy, scopeCallback } from "./keeps.ts";
 import { endedByOthers } from "./made-with.ts";
 import { nameGates } from "./names.ts";
+import { isOwedResult, lastsAsProgram } from "./owed.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { Freshness, Session } from "./session.ts";
 import { isSoleElement } from "./unreached.ts";
@@ -138,10 +139,13 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   const { owner } = owned;
   if (callee.tags.fresh) return "fresh";
   if (callee.tags.borrowed) return "borrowed";
+  if (isLoose(owner) && lastsAsProgram(session, call)) return "unknown";
   if (asksForFresh(session, call, callee, owner)) return "fresh";
   if (oracle.is(callee, owner.borrows, owner)) return "borrowed";
   if (oracle.is(callee, owner.fresh, owner) && !isOwnFunction(callee, owner))
-    return buildsOnOthers(call, owner) ? "unknown" : "fresh";
+    return buildsOnOthers(call, owner) || !isSurelyOwed(session, call, callee, owned)
+      ? "unknown"
+      : "fresh";
   const kept = keptBy(session, call, callee, owned);
   if (kept) return freshness(session, kept);
   const callback = scopeCallback(session, call, callee, owned);
@@ -154,12 +158,19 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
     const handedBack =
       found === "borrowed" ? returnedArgument(session, call, callee.body) : undefined;
     if (handedBack) return freshness(session, handedBack);
+    if (found === "unknown" && isLoose(owner) && isSurelyOwed(session, call, callee, owned))
+      return "fresh";
     return found === "unknown" && owner.calls === "fresh" && !mayBeStored(callee)
       ? "unknown"
       : found;
   }
   return defaultFreshness(session, callee, owned);
 }
+
+/** Whether what a function gives is owed an end, where no protocol says so. */
+const isSurelyOwed = (session: Session, call: CallLike, callee: Callee, owned: Owned): boolean =>
+  !isLoose(owned.owner) ||
+  (ts.isCallExpression(call) && owned.shape === "one" && isOwedResult(session, call, callee));
 
 /** `tf.model({ inputs: base.inputs, … })`: the new value uses what another goes on holding. */
 const buildsOnOthers = (call: CallLike, { shares, untyped }: Owner): boolean =>

@@ -9,8 +9,16 @@ import { enclosingFunction, returnsOf } from "./fate.ts";
 import type { Transfer } from "./mention.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
-import type { Effect } from "./transfer.ts";
-import { hasBody, isEmptyContainer, isNullish, memberName, someWithin, unwrap } from "./syntax.ts";
+import { onlyLooksAt, type Effect } from "./transfer.ts";
+import {
+  hasBody,
+  isEmptyContainer,
+  isNullish,
+  isTarget,
+  memberName,
+  someWithin,
+  unwrap,
+} from "./syntax.ts";
 
 /** A field of a class that holds something the class made. */
 export interface Member {
@@ -87,6 +95,19 @@ function isGiven({ oracle }: Session, value: ts.Expression, { owner }: Owned): b
     return ts.isIdentifier(bare) && oracle.declarationAt(bare) === declaration;
   });
 }
+
+/** Whether a class ends what a field holds somewhere, or hands it on, be it in a closure. */
+export const isHandled = (
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  field: string,
+): boolean =>
+  someWithin(node, (inner) => {
+    const mention = fieldOfThis(inner);
+    if (mention?.name.text !== field || isTarget(mention)) return false;
+    const { effect } = session.transfer(mention);
+    return !onlyLooksAt(effect) && effect !== "receives";
+  });
 
 /** `=` and `??=`, `||=`: what stands at the right may become the field's value. */
 const assigns = (node: ts.BinaryExpression): boolean =>

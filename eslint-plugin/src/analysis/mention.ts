@@ -11,9 +11,11 @@ import {
 } from "./containers.ts";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
+import { handsOut } from "./hands-out.ts";
 import { holdsOn } from "./holding.ts";
+import { givesLivePart } from "./live-parts.ts";
 import { callFreshness } from "./is-fresh.ts";
-import type { Owner } from "../owner.ts";
+import { isLoose, type Owner } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
@@ -105,7 +107,8 @@ class Described implements Mention {
   }
   get chained(): boolean {
     const call = this.fate.node as ts.CallExpression;
-    if (livesOn(call, this.#owned.owner)) return true;
+    if (livesOn(this.#session, call, this.#owned.owner)) return true;
+    if (isLoose(this.#owned.owner) && givesLivePart(this.#session, call)) return true;
     if (handsItselfOn(this.#session, call, this.#owned)) return true;
     return this.temporary
       ? mayKeepReceiver(this.#session, call, this.#owned)
@@ -151,7 +154,7 @@ function adoptsOthers(session: Session, { member, node }: Fate, owner: Owner): b
  * an object, or the number that stands for it, goes on to somebody.
  */
 function handsOnPart(session: Session, { node, member }: Fate, owner: Owner): boolean {
-  if (owner.policy !== "generic" || owner.args !== "transfer") return false;
+  if (!isLoose(owner)) return false;
   if (owner.safeAfterDispose.includes(member)) return false;
   let part = node as ts.Expression;
   let fate = fateOf(part);
@@ -177,15 +180,27 @@ const sounds = new RegExp(
   "i",
 );
 
+/** What a method is called that sets something going, which may go on by itself. */
+const starts = new RegExp(
+  "^(start|listen|run|serve|watch|play|connect|attach|mount|install|register|observe|enable|" +
+    "launch|boot|activate|init|schedule|on|once|bind|hook)([A-Z_]|$)",
+);
+
 /**
- * `lock.unlock()`, `patch.on("hide", () => …)`: a resource that is ended by another name, or is
- * given a function to call later, for which it lives on.
+ * `lock.unlock()`, `patch.on("hide", () => …)`, `server.listen()`: a resource that is ended by
+ * another name, or is given a function to call later, or set going, for which it lives on.
  */
-const livesOn = ({ expression, arguments: given }: ts.CallExpression, owner: Owner): boolean =>
-  owner.policy === "generic" &&
-  owner.args === "transfer" &&
-  ((ts.isPropertyAccessExpression(expression) && sounds.test(expression.name.text)) ||
-    given.some((a) => ts.isArrowFunction(unwrap(a)) || ts.isFunctionExpression(unwrap(a))));
+function livesOn({ oracle }: Session, call: ts.CallExpression, owner: Owner): boolean {
+  if (!isLoose(owner)) return false;
+  const { expression, arguments: given } = call;
+  if (given.some((a) => ts.isArrowFunction(unwrap(a)) || ts.isFunctionExpression(unwrap(a))))
+    return true;
+  if (!ts.isPropertyAccessExpression(expression)) return false;
+  const { text } = expression.name;
+  if (sounds.test(text)) return true;
+  const { body } = oracle.callee(call);
+  return body ? oracle.facts.of(body, handsOut) : starts.test(text);
+}
 
 /** `buffer.fill(device)`, whose body does `device.register(this)`: somebody else knows it. */
 function handsItselfOn(session: Session, call: ts.CallExpression, { owner }: Owned): boolean {
@@ -201,8 +216,7 @@ function handsItselfOn(session: Session, call: ts.CallExpression, { owner }: Own
 /** A fluent method of a resource that may give the resource itself. */
 function mayGiveItself(session: Session, call: ts.CallExpression, { owner }: Owned): boolean {
   return (
-    owner.policy === "generic" &&
-    owner.args === "transfer" &&
+    isLoose(owner) &&
     session.oracle.ownedAt(call)?.owner === owner &&
     fateOf(call).kind !== "dropped"
   );
@@ -211,8 +225,7 @@ function mayGiveItself(session: Session, call: ts.CallExpression, { owner }: Own
 /** A method called on a temporary: builders keep or return it, strangers do who knows what. */
 function mayKeepReceiver(session: Session, call: ts.CallExpression, { owner }: Owned): boolean {
   const callee = session.oracle.callee(call);
-  if (callee.member !== owner)
-    return (owner.policy === "generic" && owner.args === "transfer") || !callee.declaration;
+  if (callee.member !== owner) return isLoose(owner) || !callee.declaration;
   if (callee.tags.takes.length > 0 || callee.tags.keeps) return true;
   return session.oracle.ownedAt(call) !== null && callFreshness(session, call) !== "fresh";
 }

@@ -258,6 +258,11 @@ export class Oracle {
     return this.#checker.typeName(node);
   }
 
+  /** What declares the type of an expression, promises awaited. */
+  declarationsAt(node: ts.Node): readonly ts.Declaration[] {
+    return this.#checker.declarationsAt(node);
+  }
+
   /** Whether an expression gives an object, a number, or who knows what. */
   gives(node: ts.Node, kind: "object" | "number" | "anything"): boolean {
     return this.#checker.gives(node, kind);
@@ -275,7 +280,6 @@ export class Oracle {
   }
 
   // ---- names ----
-
   /** The symbol a name refers to, through imports. */
   symbolAt(node: ts.Node): ts.Symbol | undefined {
     return this.#checker.symbolAt(node);

@@ -52,8 +52,10 @@ export function slotEvents(session: Session, frame: Frame, node: ts.Node): void 
   if (isDereferenced(mention)) frame.emit({ kind: "present", cell, node });
   if (isPartOfStore(session, mention)) return;
   switch (effect) {
-    case "disposes":
-      return frame.all(cell, "dispose", mention, fate.node);
+    case "disposes": {
+      const call = fate.kind === "element" ? fate.node.parent : fate.node; // `x[Symbol.dispose]()`
+      return frame.all(cell, "dispose", mention, call);
+    }
     case "receives": {
       const call = fate.node as ts.CallExpression;
       const value = putValues(fate.member, call.arguments).at(-1);

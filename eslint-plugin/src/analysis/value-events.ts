@@ -96,7 +96,8 @@ export function defaultEvents(
   if (!cell || !node.initializer || cell.owned.shape !== "one") return;
   let holder: ts.Node = node;
   while (!ts.isParameter(holder) && !ts.isVariableDeclaration(holder)) holder = holder.parent;
-  if (!ts.isParameter(holder) || session.freshness(node.initializer) !== "fresh") return;
+  if (!ts.isParameter(holder) || ts.isParameterPropertyDeclaration(holder, holder.parent)) return;
+  if (session.freshness(node.initializer) !== "fresh") return;
   frame.own(cell, node.initializer, node, true, cell.owned.nullable, true);
 }
 

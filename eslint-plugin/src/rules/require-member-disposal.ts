@@ -33,6 +33,7 @@ import { leftOutOf } from "../analysis/partial-records.ts";
 import {
   emptyLoops,
   loopValue,
+  isHandled,
   isManaged,
   mentionsField,
   ownedMembers,
@@ -44,7 +45,7 @@ import type { Session } from "../analysis/session.ts";
 import { baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
-import { toEnd } from "../owner.ts";
+import { isLoose, toEnd } from "../owner.ts";
 
 type Id =
   | "state"
@@ -187,6 +188,7 @@ function checkClass(
       });
     if ([...reached].some((method) => mentionsField(file.facts, method, m.name))) continue;
     if (leftToBase(node, m.name, reached) || endedLater(node, m)) continue;
+    if (isLoose(m.owned.owner) && isHandled(file.session, node, m.name)) continue;
     const method = methods[0]!;
     const data = {
       field: `this.${m.name}`,
@@ -241,6 +243,10 @@ const isDeed = (statement: ts.Statement): boolean =>
     (!statement.expression || ts.isIdentifier(unwrap(statement.expression)))
   );
 
+/** `return this.dispose();`: another method does it. */
+const asksOther = (statement: ts.Statement): boolean =>
+  /^(return )?(await )?this\.dispose\(\);?$/.test(statement.getText());
+
 /** `[Symbol.dispose]() {}` beside a `dispose()` that does the work: `using` would free nothing. */
 function checkEmpty(
   file: FileAnalysis,
@@ -255,7 +261,7 @@ function checkEmpty(
       ["dispose", "@@dispose", "@@asyncDispose"].includes(memberName(m.name)),
   );
   const does = (method: Method): boolean => method.body.statements.some(isDeed);
-  const other = all.find(does);
+  const other = all.find((m) => m.body.statements.some((s) => isDeed(s) && !asksOther(s)));
   if (
     !other ||
     all.every(does) ||
