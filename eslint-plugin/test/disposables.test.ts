@@ -266,4 +266,20 @@ disposables(
   "export class Base implements Disposable { dispose() {} [Symbol.dispose]() { this.dispose(); } }",
   [],
 );
+disposables(
+  "a number that is read after the end, and what is returned after it",
+  "class Sub { readonly id = 1; close() { console.log(1); } [Symbol.dispose]() { this.close(); } }" +
+    "\nexport const f = (s: Sub, all: Set<number>) => { s.close(); all.delete(s.id); };\n" +
+    "export function g() { const s = new Sub(); s.close(); return s; }",
+  ["no-use-after-dispose"],
+);
+disposables(
+  "a list of what others end, or give again",
+  "declare function end(h: Handle): void;\nexport function f() { const all: Handle[] = []; for " +
+    "(const n of [1, 2]) { const h = openHandle(); all.push(h); end(h); console.log(n); } return " +
+    "all.length; }\nclass Node { again() { return Promise.resolve(openHandle()); } }\nexport " +
+    "async function g(ns: Node[]) { let hs = await Promise.all(ns.map((n) => n.again())); hs = " +
+    "await Promise.all(ns.map((n) => n.again())); return hs; }",
+  [],
+);
 test.run();

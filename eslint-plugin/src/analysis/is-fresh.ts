@@ -139,7 +139,7 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   const { owner } = owned;
   if (callee.tags.fresh) return "fresh";
   if (callee.tags.borrowed) return "borrowed";
-  if (isLoose(owner) && lastsAsProgram(session, call)) return "unknown";
+  if (isLoose(owner) && (owned.shape !== "one" || lastsAsProgram(session, call))) return "unknown";
   if (asksForFresh(session, call, callee, owner)) return "fresh";
   if (oracle.is(callee, owner.borrows, owner)) return "borrowed";
   if (oracle.is(callee, owner.fresh, owner) && !isOwnFunction(callee, owner))

@@ -11,6 +11,7 @@ import { elementFreshness } from "./fresh-results.ts";
 import { gathered, partGiven, soleName } from "./gathers.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { mentionEvents } from "./mention-events.ts";
+import { isLoose } from "../owner.ts";
 import type { Freshness, Session } from "./session.ts";
 import { boundNames } from "./references.ts";
 import {
@@ -298,7 +299,10 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
     const bare = unwrap(argument);
     const moved = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
     const found = session.freshness(argument);
-    if (found === "fresh" || (moved?.kind === "local" && found !== "borrowed")) {
+    const isMoved = moved?.kind === "local" && found !== "borrowed";
+    if (moved && isLoose(cell.owned.owner))
+      frame.all(cell, "escape", call); // others may have it
+    else if (found === "fresh" || isMoved) {
       if (cell.kind === "local") frame.own(cell, argument, call, true, false);
     } else frame.all(cell, "escape", call);
   }
