@@ -39,10 +39,11 @@ const percent = (part: number, whole: number): string =>
  * Runs the bench and gives its tables as Markdown. `--open` (or `--open=owner/name,…` for some
  * repositories) and `--sealed` run one set of the blind corpus and nothing else, `--samples` the
  * code bases the plugin was not developed with, `--objects` (or `--objects=name`) public programs
- * with GPU objects or disposables, `--stranger=owner/name[@commit],…` each report on any public program, with `--preset=…`, `--time` what the rules cost beside others, `--keystroke` how
- * long an editor waits, `--planted` (or `=1`, `=gan,…`) leaks planted in programs that use Tenure,
- * `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion, `--mutation` how many scopes
- * and ends taken out of the library's own sources are missed.
+ * with GPU objects or disposables, `--stranger=owner/name[@commit],…` (with `--preset=webgpu` or
+ * `=disposable`) each report on all of a program, `--time` what the rules cost beside others,
+ * `--keystroke` how long an editor waits, `--planted` (or `=1`, `=gan,…`) leaks planted in programs
+ * that use Tenure, `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion, `--mutation`
+ * how many scopes and ends taken out of the library's own sources are missed.
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
   const open = flags.find((f) => /^--open(=|$)/.test(f));

@@ -184,8 +184,11 @@ export function lintProgram(
 
 const isTest = /\.d\.ts$|\.(test|spec)\.tsx?$|(^|\/)tests?\//;
 /** Tests that `isSource` does not know, and what others wrote. */
-const isAside =
-  /\.(test|spec|bench|stories)\.|(^|\/)(__\w+__|e2e|vendor|third_party|bench(marks?)?|fixtures?|\w+-tests?)\//i;
+const isAside = new RegExp(
+  "[._](test|unittest|spec|bench|stories)\\.|" +
+    "(^|/)(__\\w+__|e2e|vendor|third_party|bench(marks?)?|fixtures?|\\w+-tests?)/",
+  "i",
+);
 
 /** By which names the packages of a repository call each other and themselves. */
 const namesIn = (target: string, written: readonly string[]): Aliases =>

@@ -120,7 +120,8 @@ disposables(
 
 const table = (body: string): string =>
   "export const another = () => { using c = new Ctx(() => {}); return c.size; };\n" +
-  "class Ctx implements Disposable { size = 1; constructor(readonly end: (id: number) => void) {} " +
+  "class Ctx implements Disposable { size = 1; constructor(readonly end: (id: number) => " +
+  "void) {} " +
   "[Symbol.dispose]() { this.end(1); } }\nexport class Runtime implements Disposable { #all = " +
   `new Map<number, Ctx>(); ${body} [Symbol.dispose]() { console.log(1); } }`;
 disposables(
@@ -221,8 +222,10 @@ disposables(
   "class Statement { run() { console.log(1); } }\nclass Db implements Disposable { prepare() { " +
     "return new Statement(); } all() { return [1]; } [Symbol.dispose]() { console.log(1); } }\n" +
     ends("Db") +
-    "export class User { s: Statement; constructor() { const d = new Db(); this.s = d.prepare(); } " +
-    "}\nexport function f() { const d = new Db(); const s = d.prepare(); return () => s.run(); }\n" +
+    "export class User { s: Statement; constructor() { const d = new Db(); this.s = " +
+    "d.prepare(); } " +
+    "}\nexport function f() { const d = new Db(); const s = d.prepare(); return () => " +
+    "s.run(); }\n" +
     "export function g() { const d = new Db(); const s = d.prepare(); s.run(); }\n" +
     "export function h() { const d = new Db(); return d.all(); }",
   ["require-disposal", "require-disposal"],
@@ -246,7 +249,8 @@ disposables(
 disposables(
   "two ends, and a second value after the first has ended",
   "export function f() { using h = openHandle(); h[Symbol.dispose](); }\n" +
-    "export class P { #h?: Handle; set() { this.#h?.[Symbol.dispose](); this.#h = new Handle(); } " +
+    "export class P { #h?: Handle; set() { this.#h?.[Symbol.dispose](); this.#h = new " +
+    "Handle(); } " +
     "put() { if (this.#h) { this.#h[Symbol.dispose](); this.#h = undefined; } } " +
     "[Symbol.dispose]() { this.#h?.[Symbol.dispose](); } }",
   [],
@@ -268,7 +272,8 @@ disposables(
 );
 disposables(
   "a number that is read after the end, and what is returned after it",
-  "class Sub { readonly id = 1; close() { console.log(1); } [Symbol.dispose]() { this.close(); } }" +
+  "class Sub { readonly id = 1; close() { console.log(1); } [Symbol.dispose]() { " +
+    "this.close(); } }" +
     "\nexport const f = (s: Sub, all: Set<number>) => { s.close(); all.delete(s.id); };\n" +
     "export function g() { const s = new Sub(); s.close(); return s; }",
   ["no-use-after-dispose"],
@@ -281,5 +286,14 @@ disposables(
     "async function g(ns: Node[]) { let hs = await Promise.all(ns.map((n) => n.again())); hs = " +
     "await Promise.all(ns.map((n) => n.again())); return hs; }",
   [],
+);
+disposables(
+  "a lock that is kept by who gives it, bound with `using` elsewhere",
+  "class Lock2 implements Disposable { held = true; [Symbol.dispose]() { this.held = false; } }\n" +
+    "class Mutex { last?: Lock2; lock() { const l = new Lock2(); this.last = l; return l; } " +
+    "peek() { return this.last!; } }\nexport const a = (m: Mutex) => { using _ = m.lock(); " +
+    "return 1; };\nexport const b = (m: Mutex) => { const l = m.lock(); return l.held; };\n" +
+    "export const c = (m: Mutex) => { const l = m.peek(); return l.held; };",
+  ["require-disposal"],
 );
 test.run();

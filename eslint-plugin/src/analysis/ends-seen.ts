@@ -14,6 +14,8 @@ export interface EndsSeen {
   kinds: ReadonlySet<ts.Node>;
   /** What declares the functions and classes whose results are ended where they are made. */
   makers: ReadonlySet<ts.Node>;
+  /** Those of them whose results are bound with `using`: they are made for who asks. */
+  bound: ReadonlySet<ts.Node>;
 }
 
 /** Everything that a program ends. */
@@ -25,16 +27,19 @@ const ending = /^(dispose|disposeAsync|asyncDispose|close|destroy|release|end|te
 function collect(oracle: Oracle): EndsSeen {
   const kinds = new Set<ts.Node>();
   const makers = new Set<ts.Node>();
+  const bound = new Set<ts.Node>();
   const { facts, program } = oracle;
   for (const file of facts.of(program, sourcesOf)) {
     if (isTest(program, file) || !speaksOfEnds.test(file.text)) continue;
     for (const ended of facts.of(file, endedIn)) {
       for (const kind of oracle.declarationsAt(ended)) kinds.add(kind);
       const made = makerOf(oracle, ended);
-      if (made) makers.add(made);
+      if (!made) continue;
+      makers.add(made);
+      if (isUsing(ended.parent)) bound.add(made);
     }
   }
-  return { kinds, makers };
+  return { kinds, makers, bound };
 }
 
 /** The names and expressions that a file ends. */
@@ -94,7 +99,10 @@ export function isTest(program: ts.Program, { fileName }: ts.SourceFile): boolea
   const config: unknown = program.getCompilerOptions()["configFilePath"];
   const folder = typeof config === "string" ? config.replace(/[^/\\]*$/, "") : "";
   const path = fileName.startsWith(folder) ? fileName.slice(folder.length) : fileName;
-  return /([._-](unit)?(test|spec)s?\.[cm]?[jt]sx?$)|(^|[/\\])(__tests?__|tests?|specs?|e2e)[/\\]/i.test(
-    path,
-  );
+  return aside.test(path);
 }
+
+const aside = new RegExp(
+  "([._-](unit)?(test|spec)s?\\.[cm]?[jt]sx?$)|(^|[/\\\\])(__tests?__|tests?|specs?|e2e)[/\\\\]",
+  "i",
+);

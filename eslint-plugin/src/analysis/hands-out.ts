@@ -100,8 +100,11 @@ function isOwnPart({ parent }: ts.NewExpression): boolean {
   );
 }
 
-const ends =
-  /^(_|#)?(async)?(dispose|close|destroy|release|end|terminate|stop|abort|cancel|clean_?up|tear_?down|free|shut_?down|unsubscribe)/i;
+const ends = new RegExp(
+  "^(_|#)?(async)?(dispose|close|destroy|release|end|terminate|stop|abort|cancel|clean_?up|" +
+    "tear_?down|free|shut_?down|unsubscribe)",
+  "i",
+);
 
 /** `setTimeout(() => this.close(), ms)`, `signal.onabort(this.dispose.bind(this))`. */
 function endsLater(self: ts.Node, member: ts.Node): boolean {

@@ -14,7 +14,7 @@ import { joinAll } from "./join.ts";
 import { keptBy, scopeCallback } from "./keeps.ts";
 import { endedByOthers } from "./made-with.ts";
 import { nameGates } from "./names.ts";
-import { isOwedResult, lastsAsProgram } from "./owed.ts";
+import { isBoundElsewhere, isOwedResult, lastsAsProgram } from "./owed.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { Freshness, Session } from "./session.ts";
 import { isSoleElement } from "./unreached.ts";
@@ -140,6 +140,7 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   if (callee.tags.fresh) return "fresh";
   if (callee.tags.borrowed) return "borrowed";
   if (isLoose(owner) && (owned.shape !== "one" || lastsAsProgram(session, call))) return "unknown";
+  if (isLoose(owner) && isBoundElsewhere(session, call)) return "fresh";
   if (asksForFresh(session, call, callee, owner)) return "fresh";
   if (oracle.is(callee, owner.borrows, owner)) return "borrowed";
   if (oracle.is(callee, owner.fresh, owner) && !isOwnFunction(callee, owner))

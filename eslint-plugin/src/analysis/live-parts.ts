@@ -34,5 +34,7 @@ function isLive({ oracle }: Session, node: ts.Expression): boolean {
 }
 
 /** Classes of the language whose instances only hold data. */
-const plain =
-  /^((Readonly)?(Array|Map|Set)|Date|Error|RegExp|Object|String|Number|Boolean|Promise|(Shared)?ArrayBuffer|DataView|Buffer|URL|(Big)?(Ui|I)nt\d+(Clamped)?Array|Float\d+Array|Uint8Array)$/;
+const plain = new RegExp(
+  "^((Readonly)?(Array|Map|Set)|Date|Error|RegExp|Object|String|Number|Boolean|Promise|URL|" +
+    "(Shared)?ArrayBuffer|DataView|Buffer|(Big)?(Ui|I)nt\\d+(Clamped)?Array|Float\\d+Array)$",
+);

@@ -33,6 +33,12 @@ export function isOwed(session: Session, made: ts.NewExpression): boolean {
   return isClassEnded(oracle, found) || (endsLate(found) && isAsync(enclosingFunction(made)));
 }
 
+/** Whether the program binds what the function gives with `using` elsewhere. */
+export function isBoundElsewhere({ oracle }: Session, call: CallLike): boolean {
+  const made = madeBy(oracle, call);
+  return made !== undefined && endsSeen(oracle).bound.has(made);
+}
+
 /** Whether the result of a function is owed an end though its body does not show that it is new. */
 export function isOwedResult(session: Session, call: ts.CallExpression, callee: Callee): boolean {
   const { oracle } = session;
