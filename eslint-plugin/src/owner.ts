@@ -159,9 +159,12 @@ export interface ResolvedSettings {
   holder: Owner | null;
 }
 
-/** Whether nobody agreed on a protocol for such values, as for anything disposable. */
+/** Whether nobody agreed on a protocol for arguments, so that who is given a value may keep it. */
 export const isLoose = ({ policy, args }: Owner): boolean =>
   policy === "generic" && args === "transfer";
+
+/** Whether an owner is of anything disposable: its values are told by `[Symbol.dispose]` alone. */
+export const isAnything = (owner: Owner): boolean => isLoose(owner) && !Array.isArray(owner.types);
 
 /** What a message tells to do with a value: "dispose" it, "`destroy()`" it, "`release()`" it. */
 export function toEnd({ dispose: { methods } }: Owner): string {

@@ -296,4 +296,14 @@ disposables(
     "export const c = (m: Mutex) => { const l = m.peek(); return l.held; };",
   ["require-disposal"],
 );
+disposables(
+  "a field whose value has another name when the field is emptied",
+  "class Line { close() { console.log(1); } }\nclass Runner implements Disposable { line = new " +
+    "Line(); [Symbol.dispose]() { this.line.close(); } }\n" +
+    ends("Runner") +
+    "export class Driver { r?: Runner; start() { this.r = new Runner(); } stop() { const r = " +
+    "this.r; if (!r) throw new Error(); this.r = undefined; r.line.close(); } drop() { " +
+    "if (this.r) this.r = undefined; } }",
+  ["no-overwritten-tensor"],
+);
 test.run();

@@ -91,6 +91,7 @@ const typed: readonly Typed[] = [
     file: "disposable",
     start:
       "class Lock implements Disposable { held = 1; [Symbol.dispose](): void {} }\n" +
+      "export function other(): void {\n  using lock = new Lock();\n  lock.held = 2;\n}\n" +
       "export function hold(): number {\n  return 0;\n}\n",
     leak: "const lock = new Lock();\n  return lock.held;",
     marks: ["require-disposal", "new Lock()"],

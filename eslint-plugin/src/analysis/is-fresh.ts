@@ -4,7 +4,7 @@
  * over the owner's default.
  */
 import ts from "typescript";
-import { isLoose, type CalleeSpecifier, type Owner } from "../owner.ts";
+import { isAnything, type CalleeSpecifier, type Owner } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { returnsOf } from "./fate.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
@@ -139,8 +139,9 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   const { owner } = owned;
   if (callee.tags.fresh) return "fresh";
   if (callee.tags.borrowed) return "borrowed";
-  if (isLoose(owner) && (owned.shape !== "one" || lastsAsProgram(session, call))) return "unknown";
-  if (isLoose(owner) && isBoundElsewhere(session, call)) return "fresh";
+  if (isAnything(owner) && (owned.shape !== "one" || lastsAsProgram(session, call)))
+    return "unknown";
+  if (isAnything(owner) && isBoundElsewhere(session, call)) return "fresh";
   if (asksForFresh(session, call, callee, owner)) return "fresh";
   if (oracle.is(callee, owner.borrows, owner)) return "borrowed";
   if (oracle.is(callee, owner.fresh, owner) && !isOwnFunction(callee, owner))
@@ -159,7 +160,7 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
     const handedBack =
       found === "borrowed" ? returnedArgument(session, call, callee.body) : undefined;
     if (handedBack) return freshness(session, handedBack);
-    if (found === "unknown" && isLoose(owner) && isSurelyOwed(session, call, callee, owned))
+    if (found === "unknown" && isAnything(owner) && isSurelyOwed(session, call, callee, owned))
       return "fresh";
     return found === "unknown" && owner.calls === "fresh" && !mayBeStored(callee)
       ? "unknown"
@@ -170,7 +171,7 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
 
 /** Whether what a function gives is owed an end, where no protocol says so. */
 const isSurelyOwed = (session: Session, call: CallLike, callee: Callee, owned: Owned): boolean =>
-  !isLoose(owned.owner) ||
+  !isAnything(owned.owner) ||
   (ts.isCallExpression(call) && owned.shape === "one" && isOwedResult(session, call, callee));
 
 /** `tf.model({ inputs: base.inputs, … })`: the new value uses what another goes on holding. */

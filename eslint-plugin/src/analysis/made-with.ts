@@ -4,9 +4,9 @@
  * resources about which nobody agreed on a protocol.
  */
 import ts from "typescript";
-import { isLoose, type Owner } from "../owner.ts";
+import { isAnything, isLoose, type Owner } from "../owner.ts";
 import { enclosingFunction } from "./fate.ts";
-import { isOwed, lastsAsProgram } from "./owed.ts";
+import { isOwed } from "./owed.ts";
 import type { Session } from "./session.ts";
 import { baseOf, memberName, unwrap } from "./syntax.ts";
 
@@ -18,13 +18,13 @@ export const namesDescriptor = (name: string): boolean => descriptor.test(name);
 /** Whether what `new` makes is ended by another hand than that of who makes it. */
 export function endedByOthers(session: Session, made: ts.NewExpression, owner: Owner): boolean {
   if (!isLoose(owner)) return false;
-  if (needsNoEnd(session, made) || lastsAsProgram(session, made)) return true;
+  if (needsNoEnd(session, made)) return true;
   const given = (made.arguments ?? []).map(unwrap);
   if (given[0]?.kind === ts.SyntaxKind.ThisKeyword && given.length === 1) return true; // a view
   const isGiven = given.some(
     (argument, at) => isSignal(session, argument) || isDescriptor(session, made, argument, at),
   );
-  return isGiven || !isOwed(session, made);
+  return isGiven || (isAnything(owner) && !isOwed(session, made));
 }
 
 /** `class Constant extends Handle { dispose() {} }`: an end that does nothing any more. */

@@ -15,7 +15,7 @@ import { handsOut } from "./hands-out.ts";
 import { holdsOn } from "./holding.ts";
 import { givesLivePart } from "./live-parts.ts";
 import { callFreshness } from "./is-fresh.ts";
-import { isLoose, type Owner } from "../owner.ts";
+import { isAnything, isLoose, type Owner } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
@@ -108,7 +108,7 @@ class Described implements Mention {
   get chained(): boolean {
     const call = this.fate.node as ts.CallExpression;
     if (livesOn(this.#session, call, this.#owned.owner)) return true;
-    if (isLoose(this.#owned.owner) && givesLivePart(this.#session, call)) return true;
+    if (isAnything(this.#owned.owner) && givesLivePart(this.#session, call)) return true;
     if (handsItselfOn(this.#session, call, this.#owned)) return true;
     return this.temporary
       ? mayKeepReceiver(this.#session, call, this.#owned)
@@ -198,6 +198,7 @@ function livesOn({ oracle }: Session, call: ts.CallExpression, owner: Owner): bo
   if (!ts.isPropertyAccessExpression(expression)) return false;
   const { text } = expression.name;
   if (sounds.test(text)) return true;
+  if (!isAnything(owner)) return false;
   const { body } = oracle.callee(call);
   return body ? oracle.facts.of(body, handsOut) : starts.test(text);
 }

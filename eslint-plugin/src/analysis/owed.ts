@@ -25,6 +25,7 @@ import {
 /** Whether what `new` makes is owed an end by who makes it. */
 export function isOwed(session: Session, made: ts.NewExpression): boolean {
   const { oracle } = session;
+  if (lastsAsProgram(session, made)) return false;
   const found = oracle.declarationAt(made.expression);
   if (!found || !ts.isClassLike(found)) return isKindEnded(oracle, made);
   if (handsOutWhenMade(oracle, found)) return false;

@@ -4,7 +4,7 @@
  * by the rule for dropped elements.
  */
 import ts from "typescript";
-import { isLoose } from "../owner.ts";
+import { isAnything } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { handedTo } from "./callbacks.ts";
 import { isMadeToEnd } from "./left-fields.ts";
@@ -47,7 +47,7 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
   const local = isOwnList(session, found.container);
   if (!local && !holds(session, found.container) && !isGivenToEnd(session, found.container))
     return null;
-  if (isLoose(found.owned.owner) && !local) return null; // who takes it out may have it in hand
+  if (isAnything(found.owned.owner) && !local) return null; // who takes it out may have it in hand
   const lent = found.owned.owner.policy === "generic" && !local;
   if (lent && !isFilled(session, found.container)) return null;
   if (isAtHand(session, found)) return null;

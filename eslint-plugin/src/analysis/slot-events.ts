@@ -6,6 +6,7 @@ import ts from "typescript";
 import { putValues } from "./containers.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction } from "./fate.ts";
+import { isAnything } from "../owner.ts";
 import { givesPart } from "./left-out.ts";
 import { effectInside } from "./mention.ts";
 import { visitVerb } from "./mention-events.ts";
@@ -64,6 +65,7 @@ export function slotEvents(session: Session, frame: Frame, node: ts.Node): void 
     case "visits":
       return frame.all(cell, visitVerb(session, fate), mention, fate.node);
     case "aliases": {
+      if (isAnything(cell.owned.owner)) return frame.all(cell, "escape", mention); // parts may end
       const constant = constantFor(fate.node, session);
       const name = constant && frame.cells.of(constant);
       if (name) name.nameOf = cell;

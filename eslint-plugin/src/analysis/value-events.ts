@@ -11,7 +11,7 @@ import { elementFreshness } from "./fresh-results.ts";
 import { gathered, partGiven, soleName } from "./gathers.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { mentionEvents } from "./mention-events.ts";
-import { isLoose } from "../owner.ts";
+import { isAnything } from "../owner.ts";
 import type { Freshness, Session } from "./session.ts";
 import { boundNames } from "./references.ts";
 import {
@@ -300,7 +300,7 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
     const moved = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
     const found = session.freshness(argument);
     const isMoved = moved?.kind === "local" && found !== "borrowed";
-    if (moved && isLoose(cell.owned.owner))
+    if (moved && isAnything(cell.owned.owner))
       frame.all(cell, "escape", call); // others may have it
     else if (found === "fresh" || isMoved) {
       if (cell.kind === "local") frame.own(cell, argument, call, true, false);

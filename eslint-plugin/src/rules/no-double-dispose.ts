@@ -3,7 +3,7 @@
  * here, or although `using` will do it.
  */
 import ts from "typescript";
-import { isLoose } from "../owner.ts";
+import { isAnything } from "../owner.ts";
 import { rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { slotOf, statementOf } from "../fix/text.ts";
 
@@ -36,7 +36,7 @@ export const noDoubleDispose = rule<Id, { allowIdempotent: boolean }>({
       if (
         problem.kind !== "double-dispose" ||
         problem.cell.owned.owner === file.session.settings.holder ||
-        isLoose(problem.cell.owned.owner) || // ends of anything disposable may be called again
+        isAnything(problem.cell.owned.owner) || // ends of anything disposable may be called again
         (options.allowIdempotent && !problem.at)
       )
         continue;

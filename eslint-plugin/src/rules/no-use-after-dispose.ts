@@ -11,7 +11,7 @@ import { enclosingFunction } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { contains, indentOf, isJump, slotOf, statementOf } from "../fix/text.ts";
-import { isLoose } from "../owner.ts";
+import { isAnything } from "../owner.ts";
 
 type Id =
   | "used"
@@ -52,7 +52,7 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
         continue; // perhaps it can be filled again
       if (problem.kind === "use-after-dispose") {
         const { node, cell, at } = problem;
-        if (isLoose(cell.owned.owner)) continue; // its number may be read, it may open again
+        if (isAnything(cell.owned.owner)) continue; // its number may be read, it may open again
         report({
           mark: spanOf(node),
           messageId: "used",

@@ -45,7 +45,7 @@ import type { Session } from "../analysis/session.ts";
 import { baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
-import { isLoose, toEnd } from "../owner.ts";
+import { isAnything, toEnd } from "../owner.ts";
 
 type Id =
   | "state"
@@ -188,7 +188,7 @@ function checkClass(
       });
     if ([...reached].some((method) => mentionsField(file.facts, method, m.name))) continue;
     if (leftToBase(node, m.name, reached) || endedLater(node, m)) continue;
-    if (isLoose(m.owned.owner) && isHandled(file.session, node, m.name)) continue;
+    if (isAnything(m.owned.owner) && isHandled(file.session, node, m.name)) continue;
     const method = methods[0]!;
     const data = {
       field: `this.${m.name}`,
