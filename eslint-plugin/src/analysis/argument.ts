@@ -86,7 +86,7 @@ class Described implements Argument {
     const { owner } = this.#owned;
     return (
       holdsOn(this.#session, this.#call, owner) ||
-      holdsListed(this.#session, this.#call, this.#node, owner)
+      holdsListed(this.#session, this.#call, this.#node, this.#owned)
     );
   }
   get lent(): boolean {

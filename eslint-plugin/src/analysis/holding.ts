@@ -7,6 +7,7 @@ import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import type { Callee } from "./callee.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
 import { isTarget, someWithin, type CallLike } from "./syntax.ts";
@@ -34,20 +35,21 @@ export function mayHold(session: Session, body: ts.Node, owner: Owner): boolean 
 }
 
 /**
- * Whether a call hands a value in a list to a helper that makes something which goes on using such
- * values, and gives it back: `describe([[{ buffer }]], device).bindGroups`.
+ * Whether a call hands a value in a list, or several as one object, to a helper that makes
+ * something which goes on using such values, and gives it back: `describe([[{ buffer }]],
+ * device).bindGroups`, `passes(context, textures).main`.
  */
 export function holdsListed(
   session: Session,
   call: CallLike,
   value: ts.Node,
-  owner: Owner,
+  { owner, shape }: Owned,
 ): boolean {
   if (owner.holders.length === 0) return false;
   const list = ts.findAncestor(value, (n) => n === call || ts.isArrayLiteralExpression(n));
   const { body } = session.oracle.callee(call);
   return (
-    list !== call &&
+    (list !== call || shape === "record") &&
     body !== undefined &&
     (ts.getCombinedModifierFlags(body) & ts.ModifierFlags.Async) === 0 &&
     session.oracle.gives(call, "object") &&
