@@ -11,7 +11,7 @@ import { enclosingFunction } from "./fate.ts";
 import { fieldOfThis, type Member } from "./members.ts";
 import { calledWith } from "./runs-often.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "./syntax.ts";
+import { calleeNameNode, hasBody, rootOf, someWithin, within, type CallLike } from "./syntax.ts";
 
 /** Calls that call back for what happens, or for each frame. */
 const happens =
@@ -81,6 +81,7 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
   const fn = enclosingFunction(at);
   if (!fn || ts.isConstructorDeclaration(fn) || depth > furthest) return false;
   if (ts.isSetAccessorDeclaration(fn)) return true;
+  if (someWithin(fn, asksForDevice)) return false;
   const host = handedTo(fn);
   if (host)
     return (
@@ -96,6 +97,10 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
     values.some(isHandedOn)
   );
 }
+
+/** `navigator.gpu.requestAdapter()`: starts a program, of which all goes with its device. */
+const asksForDevice = (node: ts.Node): boolean =>
+  ts.isCallExpression(node) && /^request(Adapter|Device)$/.test(calleeNameNode(node)?.text ?? "");
 
 /** `addEventListener("load", …)`. */
 function isForFirst({ arguments: args }: CallLike): boolean {
