@@ -4,17 +4,28 @@
  * the rule about overwritten values.
  */
 import ts from "typescript";
+import { nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
+import { endingsOf } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import type { Problem } from "./flow.ts";
 import { givesPart } from "./left-out.ts";
 import type { LostStore } from "./lost-stores.ts";
+import { reach } from "./members.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
-import { isEffect } from "./slot-touches.ts";
+import { isEffect, leaves } from "./slot-touches.ts";
 import { isStore, valueGiven, type Slot } from "./slots.ts";
-import { isEmptyContainer, isNullish, isTarget, unwrap } from "./syntax.ts";
+import {
+  hasBody,
+  isEmptyContainer,
+  isNullish,
+  isTarget,
+  someWithin,
+  unwrap,
+  within,
+} from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** The losing assignments among the problems of a file. */
@@ -32,7 +43,8 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (owned.shape === "many")
       return givesPart(session, node.right, node.left) ? [{ node, owned, part: true }] : [];
     if (surely || slot.atOnce) return [{ node, owned }];
-    return comesAgain(session, slot, node) && !fillsSeveral(node) ? [{ node, owned }] : [];
+    const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
+    return again && !fillsSeveral(node) ? [{ node, owned }] : [];
   });
 }
 
@@ -81,6 +93,38 @@ function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
   const often = owned.owner.lost === "repeated" ? surelyRunsOften : runsOften;
   return often(session, place) || isEffectAgain(place);
 }
+
+/**
+ * Whether a method that starts an object fills a field which an ending of the object frees: `init()`
+ * after `dispose()`, or once.
+ */
+function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node: ts.Node): boolean {
+  const place = enclosingFunction(node);
+  if (kind !== "field" || !place || !ts.isClassLike(holder)) return false;
+  if (isDoneOnce(place)) return true;
+  if (!/^#?_?(init|start|set_?up|mount|open)/i.test(nameOf(place) ?? "")) return false;
+  const endings = endingsOf(holder).map(({ member }) => member);
+  const reached = [...reach(session.oracle.facts, holder, endings)];
+  return mentions.some((m) => !leaves(session, m) && reached.some((member) => within(m, member)));
+}
+
+/** `if (this.ready) return; … this.ready = true;`, and nobody says that it is not ready any more. */
+function isDoneOnce(fn: ts.Node): boolean {
+  const [first] = hasBody(fn) && fn.body && ts.isBlock(fn.body) ? fn.body.statements : [];
+  if (!first || !ts.isIfStatement(first) || !isBareReturn(first.thenStatement)) return false;
+  const flag = first.expression.getText();
+  const sets = (to: RegExp) => (inner: ts.Node) =>
+    ts.isBinaryExpression(inner) &&
+    inner.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    inner.left.getText() === flag &&
+    to.test(inner.right.getText());
+  return someWithin(fn, sets(/^true$/)) && !someWithin(fn.getSourceFile(), sets(/^(?!true$)/));
+}
+
+const isBareReturn = (at: ts.Statement): boolean => {
+  const only = ts.isBlock(at) && at.statements.length === 1 ? at.statements[0] : at;
+  return only !== undefined && ts.isReturnStatement(only) && only.expression === undefined;
+};
 
 /** `useEffect(() => { … }, [size])`: runs again when an input changes. */
 function isEffectAgain(fn: ts.Node): boolean {
