@@ -6,18 +6,19 @@ import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import { puts } from "./containers.ts";
 import type { Frame } from "./events.ts";
-import { fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
 import { elementFreshness } from "./fresh-results.ts";
 import { gathered, partGiven, soleName } from "./gathers.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { mentionEvents } from "./mention-events.ts";
 import { isAnything } from "../owner.ts";
 import type { Freshness, Session } from "./session.ts";
-import { boundNames } from "./references.ts";
+import { boundNames, referencesTo } from "./references.ts";
 import {
   elementsGiven,
   isEmptyContainer,
   isNullish,
+  rootOf,
   unwrap,
   valuesOf,
   type CallLike,
@@ -300,13 +301,29 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
     const moved = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
     const found = session.freshness(argument);
     const isMoved = moved?.kind === "local" && found !== "borrowed";
-    if (moved && isAnything(cell.owned.owner))
+    const isShared = moved && (isAnything(cell.owned.owner) || isKeptToo(session, bare));
+    if (isShared)
       frame.all(cell, "escape", call); // others may have it
     else if (found === "fresh" || isMoved) {
       if (cell.kind === "local") frame.own(cell, argument, call, true, false);
     } else frame.all(cell, "escape", call);
   }
 }
+
+/** `byName.set(name, part); this.parts.push(part);`: a field has what a local table has. */
+function isKeptToo(session: Session, id: ts.Expression): boolean {
+  const source = ts.isIdentifier(id) ? session.oracle.declarationAt(id) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const home = enclosingFunction(source) ?? source.getSourceFile();
+  return referencesTo(session.oracle, source, source.name, home).some((mention) => {
+    const { effect, fate } = session.transfer(mention);
+    if (effect !== "stores") return false;
+    const { node } = fate;
+    if (ts.isBinaryExpression(node)) return rootOf(node.left).kind === thisKind;
+    return ts.isCallExpression(node) && rootOf(node.expression).kind === thisKind;
+  });
+}
+const thisKind = ts.SyntaxKind.ThisKeyword;
 
 const hasNullArm = (node: ts.Expression): boolean =>
   (ts.isConditionalExpression(node) &&
