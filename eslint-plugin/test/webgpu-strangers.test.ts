@@ -105,4 +105,52 @@ webgpu(
   registered("s.all.size; this.gpu = d.createBuffer({ size: 4 });"),
   [R],
 );
+const passes = (use: string): string =>
+  "function makeAll(d: GPUDevice) { const color = d.createTexture({}); const depth = " +
+  "d.createTexture({}); return { color, depth }; }\nfunction describe(all: any) { const main = { " +
+  "view: all.color.createView(), depth: all.depth.createView() }; return { main }; }\n" +
+  `export function f(d: GPUDevice) { const all = makeAll(d); ${use} }`;
+webgpu(
+  "several textures in one object, of which a helper makes views for later frames",
+  passes("const p = describe(all); return () => p.main;"),
+  [],
+);
+webgpu("views that nobody uses", passes("const p = describe(all); return p === null;"), [R, R]);
+
+const demo = (end: string): string =>
+  "export class Demo { private parts?: { a: GPUBuffer; b: GPUBuffer }; init(d: GPUDevice) { " +
+  "this.parts = { a: d.createBuffer({}), b: d.createBuffer({}) }; } draw(m: object) { return [m, " +
+  `this.parts]; } ${end} }\nexport function show(d: GPUDevice, all: Demo[], link: ` +
+  "{ addEventListener(k: string, f: () => void): void }) { for (const each of all) link" +
+  '.addEventListener("click", () => { all[0]!.init(d); each.draw(d); }); }';
+webgpu(
+  "an object that is started again after its end",
+  demo("dispose() { const old = this.parts; old?.a.destroy(); old?.b.destroy(); }"),
+  [],
+);
+webgpu("one that is started again and has no end", demo(""), [O]);
+
+const defaults = (guard: string): string =>
+  "export class Material { static ready = false; static blank: { all: GPUTexture }; static " +
+  `setDevice(d: GPUDevice) { ${guard} this.blank = { all: d.createTexture({}) }; ` +
+  "this.ready = true; } }";
+webgpu("values that a flag says are there", defaults("if (this.ready) return;"), []);
+webgpu("values that are made each time", defaults(""), [O]);
+
+const started = (ask: string): string =>
+  "class Ground { private readonly v: GPUBuffer; constructor(d: GPUDevice) { this.v = " +
+  "d.createBuffer({}); } draw() { return this.v.size; } }\ninterface Button { addEventListener(" +
+  "k: string, f: () => void): void }\ndeclare function requestDevice(): GPUDevice;\nexport " +
+  "function page(button: Button, had: GPUDevice) { function start() { const d = " +
+  `${ask}; const g = new Ground(d); g.draw(); return d; } button.addEventListener("click", start); }`;
+webgpu("objects of a device that is asked for with them", started("requestDevice()"), []);
+webgpu("objects that each click makes of one device", started("had"), ["require-member-disposal"]);
+
+const materials = (keep: string): string =>
+  "interface Paint { gpu: GPUBuffer } export class Model { readonly paints: Record<string, Paint> " +
+  "= {}; load(d: GPUDevice, names: string[]) { const known = new Map<string, Paint>(); for (const " +
+  "name of names) { const paint: Paint = { gpu: d.createBuffer({}) }; known.set(name, paint); " +
+  `${keep} } return known.size; } }`;
+webgpu("a table of what a field keeps, too", materials("this.paints[name] = paint;"), []);
+webgpu("a table that alone has what is made", materials(""), [R]);
 test.run();
