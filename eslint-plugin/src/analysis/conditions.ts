@@ -4,6 +4,7 @@
  * node of the segment and the first of its successor do. Used by `flow.ts`.
  */
 import ts from "typescript";
+import type { Cell } from "./cells.ts";
 import type { Segment, Site } from "./events.ts";
 
 /** A fact about a name, or a place such as `this.x`, that holds on one edge. */
@@ -43,6 +44,23 @@ export function beforeCatch(sites: ReadonlySet<Site>, { first }: Segment): boole
   return [...sites].every(
     ({ node }) => last !== undefined && ts.isExpressionStatement(last) && last.expression === node,
   );
+}
+
+/**
+ * Whether a `try` ends a value before it does anything else, and a segment begins its `catch`: `try
+ * { t.dispose(); } catch {}`. An end that throws is one, too.
+ */
+export function isEndedInTry({ first }: Segment, cell: Cell): boolean {
+  const clause = first && (ts.isCatchClause(first) ? first : first.parent);
+  if (!clause || !ts.isCatchClause(clause)) return false;
+  const { methods } = cell.owned.owner.dispose;
+  for (const statement of clause.parent.tryBlock.statements) {
+    const call = ts.isExpressionStatement(statement) ? statement.expression : statement;
+    const end = ts.isCallExpression(call) ? call.expression : call;
+    if (!ts.isPropertyAccessExpression(end) || !methods.includes(end.name.text)) return false;
+    if (end.expression.getText() === cell.label) return true;
+  }
+  return false;
 }
 
 const isLogical = (node: ts.BinaryExpression): boolean =>

@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import { isLocalLife, isOfCaller, type Cell } from "./cells.ts";
-import { beforeCatch, factsBetween } from "./conditions.ts";
+import { beforeCatch, factsBetween, isEndedInTry } from "./conditions.ts";
 import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
 import {
   disposed,
@@ -131,7 +131,7 @@ class Flow {
       const out = this.outs.get(previous);
       if (!out) continue;
       for (const [cell, v] of this.refine(out, previous, segment)) {
-        if (beforeCatch(v.sites, segment)) continue;
+        if (beforeCatch(v.sites, segment) || isEndedInTry(segment, cell)) continue;
         const known = state.get(cell);
         state.set(cell, known ? joinValue(known, v) : v);
       }
