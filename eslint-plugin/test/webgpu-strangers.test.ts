@@ -142,13 +142,14 @@ const started = (ask: string): string =>
   "d.createBuffer({}); } draw() { return this.v.size; } }\ninterface Button { addEventListener(" +
   "k: string, f: () => void): void }\ndeclare function requestDevice(): GPUDevice;\nexport " +
   "function page(button: Button, had: GPUDevice) { function start() { const d = " +
-  `${ask}; const g = new Ground(d); g.draw(); return d; } button.addEventListener("click", start); }`;
+  `${ask}; const g = new Ground(d); g.draw(); return d; } button.addEventListener("tap", start); }`;
 webgpu("objects of a device that is asked for with them", started("requestDevice()"), []);
 webgpu("objects that each click makes of one device", started("had"), ["require-member-disposal"]);
 
 const materials = (keep: string): string =>
-  "interface Paint { gpu: GPUBuffer } export class Model { readonly paints: Record<string, Paint> " +
-  "= {}; load(d: GPUDevice, names: string[]) { const known = new Map<string, Paint>(); for (const " +
+  "interface Paint { gpu: GPUBuffer } export class Model { readonly paints: Record<string, Paint" +
+  "> = {}; load(d: GPUDevice, names: string[]) { const known = new Map<string, Paint>(); for (" +
+  "const " +
   "name of names) { const paint: Paint = { gpu: d.createBuffer({}) }; known.set(name, paint); " +
   `${keep} } return known.size; } }`;
 webgpu("a table of what a field keeps, too", materials("this.paints[name] = paint;"), []);

@@ -95,8 +95,8 @@ function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
 }
 
 /**
- * Whether a method that starts an object fills a field which an ending of the object frees: `init()`
- * after `dispose()`, or once.
+ * Whether a method that starts an object fills a field which an ending of the object frees:
+ * `init()` after `dispose()`, or once.
  */
 function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node: ts.Node): boolean {
   const place = enclosingFunction(node);
@@ -108,7 +108,7 @@ function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node:
   return mentions.some((m) => !leaves(session, m) && reached.some((member) => within(m, member)));
 }
 
-/** `if (this.ready) return; … this.ready = true;`, and nobody says that it is not ready any more. */
+/** `if (this.ready) return; … this.ready = true;`, and nobody says that it is not any more. */
 function isDoneOnce(fn: ts.Node): boolean {
   const [first] = hasBody(fn) && fn.body && ts.isBlock(fn.body) ? fn.body.statements : [];
   if (!first || !ts.isIfStatement(first) || !isBareReturn(first.thenStatement)) return false;
