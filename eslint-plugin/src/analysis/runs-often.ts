@@ -111,6 +111,17 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   });
 }
 
+/** Whether a loop calls a function on the same object each time. */
+export function isCalledInLoop(session: Session, fn: ts.Node): boolean {
+  if (!hasBody(fn)) return false;
+  return callSitesOf(session.oracle, fn, "program").calls.some((call) => {
+    const caller = enclosingFunction(call);
+    const home = homeOfReceiver(session, call);
+    const region = home && within(home, caller ?? home) ? home : caller;
+    return isSurely(session, call, fn) && isInLoop(call, region);
+  });
+}
+
 /** `x.load(); x.load();`: two statements of one block call a function, on the same object. */
 function isCallAfter(call: CallLike, other: CallLike): boolean {
   const [one, two] = [call.parent, other.parent];

@@ -13,7 +13,7 @@ import { givesPart } from "./left-out.ts";
 import type { LostStore } from "./lost-stores.ts";
 import { reach } from "./members.ts";
 import { mayLackScope } from "./open-scopes.ts";
-import { runsOften, surelyRunsOften } from "./runs-often.ts";
+import { isCalledInLoop, runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 import { isEffect, leaves } from "./slot-touches.ts";
 import { isStore, valueGiven, type Slot } from "./slots.ts";
@@ -103,6 +103,7 @@ function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node:
   if (kind !== "field" || !place || !ts.isClassLike(holder)) return false;
   if (isDoneOnce(place)) return true;
   if (!/^#?_?(init|start|set_?up|mount|open)/i.test(nameOf(place) ?? "")) return false;
+  if (isCalledInLoop(session, place)) return false;
   const endings = endingsOf(holder).map(({ member }) => member);
   const reached = [...reach(session.oracle.facts, holder, endings)];
   return mentions.some((m) => !leaves(session, m) && reached.some((member) => within(m, member)));
