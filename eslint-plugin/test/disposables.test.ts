@@ -306,4 +306,24 @@ disposables(
     "if (this.r) this.r = undefined; } }",
   ["no-overwritten-tensor"],
 );
+disposables(
+  "what only says how to undo something, bound elsewhere, dropped and never bound",
+  "const quiet = (): Disposable => ({ [Symbol.dispose]() { console.log(1); } });\nconst " +
+    "loud = (): " +
+    "Disposable => ({ [Symbol.dispose]() { console.log(2); } });\nexport function a() { " +
+    "using _ = " +
+    "quiet(); return 1; }\nexport function b() { const _ = quiet(); return 1; }\nexport function " +
+    "c() { quiet(); }\nexport function d() { const _ = loud(); return 1; }",
+  ["require-disposal"],
+);
+disposables(
+  "a name by which others find it, and one that is only printed",
+  "class Table implements Disposable { name = 'x'; [Symbol.dispose]() { console.log(1); } }\n" +
+    ends("Table") +
+    "declare function track(o: { table: string }): number;\ndeclare function ask(sql: string): " +
+    "number;\nexport function f() { const t = new Table(); return track({ table: t.name }); }\n" +
+    "export function g() { const t = new Table(); return ask(`SELECT * FROM ${t.name}`); }\n" +
+    "export function h() { const t = new Table(); console.log(t.name); }",
+  ["require-disposal"],
+);
 test.run();

@@ -162,16 +162,21 @@ function handsOnPart(session: Session, { node, member }: Fate, owner: Owner): bo
     part = fate.node as ts.Expression;
     fate = fateOf(part);
   }
-  const goes = /^(argument|bound|assigned|returned|yielded|field)$/.test(fate.kind);
+  const inText = ts.isTemplateSpan(part.parent);
+  const goes = inText || /^(argument|bound|assigned|returned|yielded|field)$/.test(fate.kind);
   if (!goes) return false;
   const { oracle } = session;
   const name = ts.isPropertyAccessExpression(part) ? part.name.text : "";
   const whole = oracle.gives(part, "object") || oracle.gives(part, "anything");
-  if (!whole && !namesDescriptor(name)) return false;
-  if (fate.kind !== "argument") return true;
+  if (!whole && !namesDescriptor(name) && !(isAnything(owner) && standsFor.test(name)))
+    return false;
+  if (inText || fate.kind !== "argument") return true;
   const callee = oracle.callee(fate.node as CallLike);
   return !callee.builtin || builtinArgument(callee.name) !== "borrows";
 }
+
+/** By which others find a resource: the name of a table, the path of a folder. */
+const standsFor = /^(name|id|path|url|uri|key|port|host|file_?name|dir|folder|directory)$/i;
 
 /** What else a method is called that ends something, or has it ended. */
 const sounds = new RegExp(

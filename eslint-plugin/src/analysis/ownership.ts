@@ -256,7 +256,7 @@ export class Ownership {
     const declaration = type.symbol.declarations?.[0];
     const builtin = declaration && this.#packages.isBuiltin(declaration.getSourceFile());
     // Iterators and timers are Disposable too, but nobody is expected to dispose them.
-    if (builtin && !/^(Async)?DisposableStack$/.test(type.symbol.name)) return false;
+    if (builtin && !/^(Async)?Disposable(Stack)?$/.test(type.symbol.name)) return false;
     if (/^(Timeout|Immediate|Timer)$/.test(type.symbol.name)) return false;
     return (
       (kind !== "async" && hasWellKnown(type, "dispose")) ||

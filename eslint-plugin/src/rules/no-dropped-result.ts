@@ -7,7 +7,7 @@ import { labelOf, markOf } from "../analysis/consume.ts";
 import { rule, type Suggestion } from "../create-rule.ts";
 import { indentOf, nameOfValue, Names, slotOf, statementOf, unitOf } from "../fix/text.ts";
 import ts from "typescript";
-import { ended, toEnd } from "../owner.ts";
+import { ended, isAnything, toEnd } from "../owner.ts";
 
 type Id = "dropped" | "forsaken" | "droppedInPlace" | "useUsing" | "useDispose";
 
@@ -47,6 +47,7 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
       )
         continue;
       if (owned.owner.policy === "generic" && !ts.isExpressionStatement(fate.node)) continue;
+      if (isAnything(owned.owner)) continue; // a call for what it does: `on(event, listener);`
       const suggest: Suggestion<Id>[] = [];
       const statement = statementOf(node);
       const kind = file.session.oracle.usingKind(node);
