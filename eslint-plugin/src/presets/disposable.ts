@@ -1,7 +1,7 @@
 /**
  * The `disposable` preset: anything with `[Symbol.dispose]` or `[Symbol.asyncDispose]`. Used by
  * `settings.ts`. Nobody agreed on a protocol for arguments here, so passing a value on counts as
- * handing it over, and only clearly new values are tracked.
+ * handing it over, and only values that are clearly new, and owed an end (`owed.ts`), are tracked.
  */
 import type { OwnerSettings } from "../owner.ts";
 
