@@ -326,4 +326,11 @@ disposables(
     "export function h() { const t = new Table(); console.log(t.name); }",
   ["require-disposal"],
 );
+disposables(
+  "one that is opened here or has been given",
+  "export function f(given: Handle | undefined) { const h = given ?? openHandle(); return " +
+    "h.read(); " +
+    "}\nexport function g(h = openHandle()) { return h.read(); }",
+  [],
+);
 test.run();

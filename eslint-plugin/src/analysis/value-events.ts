@@ -61,7 +61,8 @@ function give(
       declares,
       session.oracle.ownedAt(value)?.nullable === true || hasNullArm(bare),
     );
-  if (found === "mixed" && isChoice(bare) && cell.owned.shape === "one")
+  const isOneOf = found === "mixed" && isChoice(bare) && cell.owned.shape === "one";
+  if (isOneOf && !isAnything(cell.owned.owner))
     return frame.own(cell, value, node, declares, cell.owned.nullable, true);
   setUnowned(frame, cell, found ?? "unknown", node);
 }
@@ -96,6 +97,7 @@ export function defaultEvents(
 ): void {
   const cell = frame.cells.of(node);
   if (!cell || !node.initializer || cell.owned.shape !== "one") return;
+  if (isAnything(cell.owned.owner)) return; // who gives none may end what is made for it
   let holder: ts.Node = node;
   while (!ts.isParameter(holder) && !ts.isVariableDeclaration(holder)) holder = holder.parent;
   if (!ts.isParameter(holder) || ts.isParameterPropertyDeclaration(holder, holder.parent)) return;
