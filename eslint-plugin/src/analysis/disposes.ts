@@ -39,5 +39,5 @@ export const soundsLikeDisposal = (name: string): boolean =>
 
 const endingWords = new RegExp(
   "^(_|#)?(dispose|free|release|destroy|cleanup|cleanUp|clear|close|reset|teardown|tearDown|" +
-    "unload|delete|consume|drop)",
+    "unload|delete|consume|drop|end(?![a-z]))",
 );
