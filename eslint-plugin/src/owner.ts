@@ -166,6 +166,10 @@ export const isLoose = ({ policy, args }: Owner): boolean =>
 /** Whether an owner is of anything disposable: its values are told by `[Symbol.dispose]` alone. */
 export const isAnything = (owner: Owner): boolean => isLoose(owner) && !Array.isArray(owner.types);
 
+/** Whether an owner is that of objects which hold owned values in their fields. */
+export const isHolder = (owner: Owner, { holder }: ResolvedSettings): boolean =>
+  owner.types === holder?.types;
+
 /** What a message tells to do with a value: "dispose" it, "`destroy()`" it, "`release()`" it. */
 export function toEnd({ dispose: { methods } }: Owner): string {
   const [end = "dispose"] = methods;

@@ -1,77 +1,202 @@
 /**
  * Holders: classes of the program that keep owned values in fields and have a method that frees
- * them. Somebody must end their instances. Used by the oracle, which asks for the ownership of the
- * fields in turn.
+ * them, whatever it is called. Somebody must end their instances. Used by the oracle, which asks
+ * for the ownership of the fields in turn, and by the verbs about what ends an object.
  */
 import ts from "typescript";
-import type { Owned } from "./ownership.ts";
-import { isPrivate } from "./syntax.ts";
+import { isLeft, meansToEnd } from "./field-deeds.ts";
+import type { Owned, Ownership } from "./ownership.ts";
+import { baseOf, isPrivate, memberName } from "./syntax.ts";
 
-const endings = ["dispose", "destroy", "[Symbol.dispose]", "[Symbol.asyncDispose]"];
+/** Names of methods that end an object where they speak of what it holds. */
+const final = ["dispose", "@@dispose", "@@asyncDispose", "destroy"];
+/** Names of those that do so where they end what it holds, and leave it so. */
+const closing = new RegExp(
+  "^(close|free|release|clear|reset|unload|terminate|stop|finish|end([A-Z]\\w*)?|" +
+    "shut_?down|tear_?down|clean_?up)$",
+  "i",
+);
 
-/**
- * Whether a class is a holder: one of its endings reads a field that holds something owned.
- *
- * @param ownedAt the ownership of a field, by its name node
- */
-export function isHolderClass(
-  node: ts.ClassLikeDeclaration,
-  ownedAt: (name: ts.Node) => Owned | null,
-): boolean {
-  const bodies = new Map(
-    node.members.flatMap((m) =>
-      ts.isMethodDeclaration(m) && m.body ? [[m.name.getText(), m.body] as const] : [],
-    ),
-  );
-  const ends = node.members.flatMap((m) =>
-    m.name && endings.includes(m.name.getText()) && !isPrivate(m)
-      ? (bodies.get(m.name.getText()) ?? [])
-      : [],
-  );
-  if (ends.length === 0) return false;
-  const fields = ownedFields(node, (name) => {
-    const found = ownedAt(name);
-    return found !== null && Array.isArray(found.owner.types) && found.shape !== "record";
-  });
-  return fields.size > 0 && ends.some(readerOf(fields, bodies));
+/** Whether a name is that of a method that ends an object. */
+export const isEndingName = (name: string): boolean => final.includes(name) || closing.test(name);
+
+/** What is asked about a class, its own members and those it inherits in the program. */
+interface ClassQuestions {
+  /** The ownership of a field, by its name node. */
+  ownedAt(name: ts.Node): Owned | null;
+  declarationAt(node: ts.Node): ts.Declaration | undefined;
 }
+
+/** What classes of the program hold and are ended by, each asked for once. */
+export class Holders {
+  readonly #endings = new Map<ts.Node, string | undefined>();
+  readonly #busy = new Set<ts.Node>();
+  readonly #emptying = new Map<ts.Node, boolean>();
+  readonly #ask: ClassQuestions;
+  readonly #ownership: Ownership;
+
+  constructor(ask: ClassQuestions, ownership: Ownership) {
+    this.#ask = ask;
+    this.#ownership = ownership;
+  }
+
+  /** The name of what ends an instance of a class that holds owned values. */
+  endingNameOf(node: ts.Declaration | undefined): string | undefined {
+    if (!node || !ts.isClassLike(node) || node.getSourceFile().isDeclarationFile) return undefined;
+    if (this.#endings.has(node)) return this.#endings.get(node);
+    if (this.#busy.has(node)) {
+      this.#ownership.cut();
+      return undefined; // what else it holds decides
+    }
+    this.#busy.add(node);
+    const before = this.#ownership.cuts;
+    try {
+      const found = endingNameOf(node, this.#ask);
+      const complete = this.#ownership.cuts === before || this.#busy.size === 1;
+      if (found !== undefined || complete) this.#endings.set(node, found);
+      return found;
+    } finally {
+      this.#busy.delete(node);
+    }
+  }
+
+  /** Whether a method of a class ends what one of its fields holds, or empties it for good. */
+  endsWhatIsHeld(method: ts.Node): boolean {
+    if (!ts.isMethodDeclaration(method) || !ts.isClassLike(method.parent)) return false;
+    let found = this.#emptying.get(method);
+    if (found === undefined)
+      this.#emptying.set(method, (found = endsHeld(method, method.parent, this.#ask)));
+    return found;
+  }
+}
+
+/** The method that ends an object of a class: "dispose", or what the class calls it. */
+function endingNameOf(node: ts.ClassLikeDeclaration, ask: ClassQuestions): string | undefined {
+  const line = lineage(node, ask);
+  const bodies = bodiesOf(line);
+  const ends = final.flatMap((name) => bodies.get(name) ?? []);
+  const others = [...bodies].filter(([name, m]) => closing.test(name) && takesNothing(m));
+  if (ends.length === 0 && others.length === 0) return undefined;
+  const fields = ownedFields(line, ask);
+  if (fields.size === 0) return undefined;
+  if (ends.some(readerOf(fields, bodies))) {
+    const isNamed = final.slice(0, 3).some((name) => bodies.has(name));
+    return isNamed ? "dispose" : "destroy";
+  }
+  const found = others.find(([, m]) => endsSome(m, fields, bodies));
+  return found?.[0];
+}
+
+function endsHeld(
+  method: ts.MethodDeclaration,
+  node: ts.ClassLikeDeclaration,
+  ask: ClassQuestions,
+): boolean {
+  const line = lineage(node, ask);
+  const run = methodsRun(method, bodiesOf(line));
+  return [...ownedFields(line, ask)].some(
+    ([field, owned]) =>
+      isLeft(run, field, false) && (meansToEnd(run, field, owned) || isLeft(run, field, true)),
+  );
+}
+
+/** A class and those of the program that it extends, nearest first. */
+export function lineage(
+  node: ts.ClassLikeDeclaration,
+  ask: Pick<ClassQuestions, "declarationAt">,
+): ts.ClassLikeDeclaration[] {
+  const found = [node];
+  for (let base = baseOf(node); base && found.length < 6;) {
+    const above = ask.declarationAt(base.expression);
+    if (!above || !ts.isClassLike(above) || above.getSourceFile().isDeclarationFile) break;
+    found.push(above);
+    base = baseOf(above);
+  }
+  return found;
+}
+
+type Bodies = ReadonlyMap<string, ts.MethodDeclaration>;
+
+/** The methods of a class by name, those of its bases where it has none of its own. */
+function bodiesOf(line: readonly ts.ClassLikeDeclaration[]): Bodies {
+  const found = new Map<string, ts.MethodDeclaration>();
+  for (const m of line.flatMap((c) => [...c.members]))
+    if (ts.isMethodDeclaration(m) && m.body && !found.has(memberName(m.name)))
+      found.set(memberName(m.name), m);
+  return found;
+}
+
+const takesNothing = (m: ts.MethodDeclaration): boolean =>
+  !isPrivate(m) &&
+  !hasModifier(m, ts.ModifierFlags.Static | ts.ModifierFlags.Protected) &&
+  m.parameters.every((p) => p.initializer ?? p.questionToken);
+
+const hasModifier = (m: ts.Declaration, flags: ts.ModifierFlags): boolean =>
+  (ts.getCombinedModifierFlags(m) & flags) !== 0;
 
 /** The fields that hold owned values, parameter properties among them. */
 function ownedFields(
-  node: ts.ClassLikeDeclaration,
-  isOwned: (name: ts.Node) => boolean,
-): ReadonlySet<string> {
-  const fields = new Set<string>();
-  for (const m of node.members) {
+  line: readonly ts.ClassLikeDeclaration[],
+  ask: ClassQuestions,
+): ReadonlyMap<string, Owned> {
+  const fields = new Map<string, Owned>();
+  const note = (name: ts.PropertyName | ts.BindingName): void => {
+    const found = ask.ownedAt(name);
+    if (found && Array.isArray(found.owner.types) && found.shape !== "record")
+      fields.set(memberName(name), found);
+  };
+  for (const m of line.flatMap((c) => [...c.members])) {
     if (ts.isPropertyDeclaration(m)) {
-      const isStatic = ts.getCombinedModifierFlags(m) & ts.ModifierFlags.Static;
-      if (!isStatic && isOwned(m.name)) fields.add(m.name.getText());
+      if (!hasModifier(m, ts.ModifierFlags.Static)) note(m.name);
     } else if (ts.isConstructorDeclaration(m)) {
-      for (const p of m.parameters)
-        if (ts.isParameterPropertyDeclaration(p, m) && isOwned(p.name))
-          fields.add(p.name.getText());
+      for (const p of m.parameters) if (ts.isParameterPropertyDeclaration(p, m)) note(p.name);
     }
   }
   return fields;
 }
 
-/** Tells whether a body reads one of the fields, itself or through methods of the class. */
-function readerOf(
-  fields: ReadonlySet<string>,
-  bodies: ReadonlyMap<string, ts.Node>,
-): (body: ts.Node) => boolean {
-  const seen = new Set<ts.Node>();
-  const reads = (body: ts.Node): boolean => {
-    if (seen.has(body)) return false;
-    seen.add(body);
-    const visit = (n: ts.Node): boolean => {
-      if (ts.isPropertyAccessExpression(n) && n.expression.kind === ts.SyntaxKind.ThisKeyword) {
-        const next = bodies.get(n.name.text);
-        if (fields.has(n.name.text) || (next && reads(next))) return true;
-      }
-      return ts.forEachChild(n, (c) => visit(c) || undefined) ?? false;
-    };
-    return visit(body);
+const endsSome = (
+  method: ts.MethodDeclaration,
+  fields: ReadonlyMap<string, Owned>,
+  bodies: Bodies,
+): boolean => {
+  const run = methodsRun(method, bodies);
+  return [...fields].some(
+    ([field, owned]) => isLeft(run, field, false) && meansToEnd(run, field, owned),
+  );
+};
+
+/** A method and those of the class it calls, directly or not. */
+function methodsRun(method: ts.MethodDeclaration, bodies: Bodies): ReadonlySet<ts.Node> {
+  const found = new Set<ts.Node>();
+  const visit = (n: ts.Node): void => {
+    const next = calledByThis(n, bodies);
+    if (next) add(next);
+    ts.forEachChild(n, visit);
   };
-  return reads;
+  const add = (m: ts.Node): void => {
+    if (found.has(m)) return;
+    found.add(m);
+    visit(m);
+  };
+  add(method);
+  return found;
 }
+
+const calledByThis = (n: ts.Node, bodies: Bodies): ts.Node | undefined =>
+  ts.isPropertyAccessExpression(n) && n.expression.kind === ts.SyntaxKind.ThisKeyword
+    ? bodies.get(n.name.text)
+    : undefined;
+
+/** Tells whether a method reads one of the fields, itself or through methods of the class. */
+const readerOf =
+  (fields: ReadonlyMap<string, Owned>, bodies: Bodies) =>
+  (method: ts.MethodDeclaration): boolean => {
+    if (isPrivate(method)) return false;
+    const reads = (n: ts.Node): boolean =>
+      (ts.isPropertyAccessExpression(n) &&
+        n.expression.kind === ts.SyntaxKind.ThisKeyword &&
+        fields.has(n.name.text)) ||
+      (ts.forEachChild(n, (c) => reads(c) || undefined) ?? false);
+    return [...methodsRun(method, bodies)].some(reads);
+  };

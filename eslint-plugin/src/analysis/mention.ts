@@ -15,7 +15,7 @@ import { handsOut } from "./hands-out.ts";
 import { holdsOn } from "./holding.ts";
 import { givesLivePart } from "./live-parts.ts";
 import { callFreshness } from "./is-fresh.ts";
-import { isAnything, isLoose, type Owner } from "../owner.ts";
+import { isAnything, isHolder, isLoose, type Owner } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
@@ -76,7 +76,13 @@ class Described implements Mention {
     return isTarget(this.#node);
   }
   get disposer(): boolean {
-    return isDisposer(this.#owned, this.fate.member);
+    const { owner, shape } = this.#owned;
+    if (isDisposer(this.#owned, this.fate.member)) return true;
+    return (
+      shape === "one" &&
+      isHolder(owner, this.#session.settings) &&
+      this.#session.oracle.endsWhatIsHeld(this.fate.node as CallLike)
+    );
   }
   get keeper(): boolean {
     return this.#owned.owner.keep.methods.includes(this.fate.member);

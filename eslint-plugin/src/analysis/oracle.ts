@@ -18,7 +18,7 @@ import {
   settled,
 } from "./declared.ts";
 import type { Facts } from "./facts.ts";
-import { isHolderClass } from "./holders.ts";
+import { Holders } from "./holders.ts";
 import { takenByUses, takenFor } from "./mixed.ts";
 import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
@@ -52,8 +52,7 @@ export class Oracle {
   readonly #byNode = new Map<ts.Node, Owned | null>();
   readonly #callees = new Map<ts.Node, Callee>();
   readonly #tags = new Map<ts.Node, Tags>();
-  readonly #holders = new Map<ts.Node, boolean>();
-  readonly #busyHolders = new Set<ts.Node>();
+  readonly #holders: Holders;
   readonly #untyped: readonly Owner[];
   /** The owners whose types have names. */
   readonly #named: readonly Owner[];
@@ -83,9 +82,10 @@ export class Oracle {
     });
     this.#packages = new Packages(program, facts);
     this.#ownership = new Ownership(this.#checker, this.#packages, settings, {
-      isHolder: (symbol) => this.#isHolder(symbol),
+      endingNameOf: (symbol) => this.#holders.endingNameOf(symbol.valueDeclaration),
       ownedPart: (property) => this.#ownedPart(property),
     });
+    this.#holders = new Holders(this, this.#ownership);
   }
 
   // ---- types ----
@@ -210,25 +210,10 @@ export class Oracle {
     return this.#ownership.of(this.#checker.typeAt(node));
   }
 
-  #isHolder(symbol: ts.Symbol): boolean {
-    const node = symbol.valueDeclaration;
-    if (!node || !ts.isClassLike(node) || node.getSourceFile().isDeclarationFile) return false;
-    const known = this.#holders.get(node);
-    if (known !== undefined) return known;
-    if (this.#busyHolders.has(node)) {
-      this.#ownership.cut();
-      return false; // what else it holds decides
-    }
-    this.#busyHolders.add(node);
-    const before = this.#ownership.cuts;
-    try {
-      const found = isHolderClass(node, (name) => this.ownedAt(name));
-      const complete = this.#ownership.cuts === before || this.#busyHolders.size === 1;
-      if (found || complete) this.#holders.set(node, found);
-      return found;
-    } finally {
-      this.#busyHolders.delete(node);
-    }
+  /** Whether a call of a method of an object ends or empties what a field of the object holds. */
+  endsWhatIsHeld(call: CallLike): boolean {
+    const { body } = this.callee(call);
+    return body !== undefined && this.#holders.endsWhatIsHeld(body);
   }
 
   /** Whether `using` (or `await using`) accepts the value an expression gives. */

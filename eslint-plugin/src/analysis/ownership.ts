@@ -51,7 +51,8 @@ const deepest = 3;
 
 /** What only the oracle knows: it looks at classes and expressions, not at types. */
 interface AskedOfOracle {
-  isHolder(type: ts.Symbol): boolean;
+  /** The method that ends an instance of a class which holds owned values. */
+  endingNameOf(type: ts.Symbol): string | undefined;
   /** Ownership of what a property of no known type is given. */
   ownedPart(property: ts.Symbol): Owned | null;
 }
@@ -70,6 +71,8 @@ export class Ownership {
   readonly #settings: ResolvedSettings;
   readonly #byName = new Map<string, Owner[]>();
   readonly #asked: AskedOfOracle;
+  /** The owners of objects that hold owned values, by what ends them. */
+  readonly #holders = new Map<string, Owner>();
 
   constructor(
     checker: Checker,
@@ -231,9 +234,20 @@ export class Ownership {
         : this.#isDisposable(type, o.types.disposable),
     );
     if (owner) return owner;
-    return this.#settings.holder && this.#asked.isHolder(symbol)
-      ? this.#settings.holder
-      : undefined;
+    const { holder } = this.#settings;
+    const ending = holder ? this.#asked.endingNameOf(symbol) : undefined;
+    return holder && ending !== undefined ? this.#holderEndedBy(holder, ending) : undefined;
+  }
+
+  /** The owner of objects that hold owned values, with the name of what ends these in front. */
+  #holderEndedBy(holder: Owner, ending: string): Owner {
+    const known = this.#holders.get(ending);
+    if (known) return known;
+    const { methods } = holder.dispose;
+    const own = methods[0] === ending ? methods : [ending, ...methods.filter((m) => m !== ending)];
+    const found = { ...holder, dispose: { ...holder.dispose, methods: own } };
+    this.#holders.set(ending, found);
+    return found;
   }
 
   #isNamed(type: ts.Type, owner: Owner, specifiers: readonly Specifier[]): boolean {

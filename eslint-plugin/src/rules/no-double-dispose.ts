@@ -3,9 +3,9 @@
  * here, or although `using` will do it.
  */
 import ts from "typescript";
-import { isAnything } from "../owner.ts";
 import { rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { slotOf, statementOf } from "../fix/text.ts";
+import { isAnything, isHolder } from "../owner.ts";
 
 type Id = "twice" | "using" | "remove";
 
@@ -35,7 +35,7 @@ export const noDoubleDispose = rule<Id, { allowIdempotent: boolean }>({
     for (const problem of file.problems()) {
       if (
         problem.kind !== "double-dispose" ||
-        problem.cell.owned.owner === file.session.settings.holder ||
+        isHolder(problem.cell.owned.owner, file.session.settings) ||
         isAnything(problem.cell.owned.owner) || // ends of anything disposable may be called again
         (options.allowIdempotent && !problem.at)
       )

@@ -11,7 +11,7 @@ import { enclosingFunction } from "../analysis/fate.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { contains, indentOf, isJump, slotOf, statementOf } from "../fix/text.ts";
-import { isAnything } from "../owner.ts";
+import { isAnything, isHolder } from "../owner.ts";
 
 type Id =
   | "used"
@@ -46,7 +46,7 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
   check(file, _options, report) {
     for (const problem of file.problems()) {
       if (
-        problem.cell.owned.owner === file.session.settings.holder &&
+        isHolder(problem.cell.owned.owner, file.session.settings) &&
         (problem.kind !== "return-disposed" || problem.at)
       )
         continue; // perhaps it can be filled again
