@@ -7,7 +7,9 @@ import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
 import { disposesArguments, isDisposer } from "./disposes.ts";
 import { fieldOfThis, ownedMembers, reach, sharedElsewhere, type Member } from "./members.ts";
+import { isHolder } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
+import { pausesOf } from "./pauses.ts";
 import type { Session } from "./session.ts";
 import {
   baseOf,
@@ -23,6 +25,8 @@ import {
 export interface Ending {
   member: ts.ClassElement & { name: ts.PropertyName };
   body: ts.Block;
+  /** The object may begin again afterwards. */
+  pauses?: true;
 }
 
 /** Names that say an object is done with. */
@@ -65,11 +69,14 @@ export function methodsThatEnd(
   const named = disposers(node, owned);
   if (named.length > 0) return named;
   const { policy, managers } = owned.owner;
-  if (policy === "generic" && managers.length === 0) return [];
+  const keepsOwned = isHolder(owned.owner, session.settings);
+  if (policy === "generic" && managers.length === 0 && !keepsOwned) return [];
   const closing = closersOf(session, node);
   if (closing.length > 0) return closing;
   const byDeed = endingsByDeed(session, node, members);
-  return byDeed.length > 0 ? byDeed : hooksOf(session, node);
+  if (byDeed.length > 0) return byDeed;
+  const hooks = hooksOf(session, node);
+  return hooks.length > 0 ? hooks : pausesOf(session, node, members);
 }
 
 /** What an object goes on living after. */

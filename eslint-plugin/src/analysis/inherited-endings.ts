@@ -5,7 +5,17 @@
  */
 import ts from "typescript";
 import { enclosingFunction } from "./fate.ts";
-import { fieldOfThis, managed, reach, sharedElsewhere, type Member } from "./members.ts";
+import { meansToEnd } from "./field-deeds.ts";
+import { isEndingName, lineage } from "./holders.ts";
+import {
+  fieldOfThis,
+  managed,
+  mentionsField,
+  ownedMembers,
+  reach,
+  sharedElsewhere,
+  type Member,
+} from "./members.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
 import { baseOf, isTarget, memberName, someWithin } from "./syntax.ts";
@@ -50,18 +60,51 @@ export function endingWithoutSuper(
   session: Session,
   node: ts.ClassLikeDeclaration,
 ): ts.MethodDeclaration | undefined {
+  if (!baseOf(node)) return undefined;
   const names = session.settings.owners
     .filter((owner) => owner.managers.length > 0)
     .flatMap((owner) => owner.dispose.methods);
-  const method = node.members.find(
-    (m): m is ts.MethodDeclaration =>
-      ts.isMethodDeclaration(m) && m.body !== undefined && names.includes(memberName(m.name)),
-  );
-  if (!method || !inheritsEnding(session, node)) return undefined;
-  const callsSuper = [...reach(session.oracle.facts, node, [method])].some((m) =>
+  const isOfLibrary = inheritsEnding(session, node);
+  return node.members.find((m): m is ts.MethodDeclaration => {
+    if (!ts.isMethodDeclaration(m) || !m.body) return false;
+    const name = memberName(m.name);
+    const takesPlace = isOfLibrary ? names.includes(name) : endsInBase(session, node, m, name);
+    return takesPlace && !callsSuper(session, node, m);
+  });
+}
+
+const callsSuper = (
+  { oracle }: Session,
+  node: ts.ClassLikeDeclaration,
+  method: ts.MethodDeclaration,
+): boolean =>
+  [...reach(oracle.facts, node, [method])].some((m) =>
     someWithin(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword),
   );
-  return callsSuper ? undefined : method;
+
+/** Whether a method takes the place of one of the program that ends a field, and leaves that. */
+function endsInBase(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  method: ts.MethodDeclaration,
+  name: string,
+): boolean {
+  if (!isEndingName(name)) return false;
+  const { oracle } = session;
+  const [, ...above] = lineage(node, oracle);
+  for (const base of above) {
+    const taken = base.members.find((m) => m.name !== undefined && memberName(m.name) === name);
+    if (!taken) continue;
+    if (!ts.isMethodDeclaration(taken) || !taken.body) return false;
+    const run = reach(oracle.facts, base, [taken]);
+    const speaks = reach(oracle.facts, node, [method]);
+    return ownedMembers(session, base).some(
+      (m) =>
+        meansToEnd(run, m.name, m.owned) &&
+        ![...speaks].some((other) => mentionsField(oracle.facts, other, m.name)),
+    );
+  }
+  return false;
 }
 
 /** Whether another method frees a field and leaves it so: `dispose()` may have it called later. */

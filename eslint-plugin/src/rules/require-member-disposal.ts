@@ -41,6 +41,7 @@ import {
   sharedElsewhere,
   type Member,
 } from "../analysis/members.ts";
+import { dueAt } from "../analysis/pauses.ts";
 import type { Session } from "../analysis/session.ts";
 import { baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
@@ -173,7 +174,7 @@ function checkClass(
   );
   if (members[0]!.owned.owner.policy === "generic" && frees(file.session, reached))
     return forgotten;
-  for (const m of members) {
+  for (const m of dueAt(file.session, node, methods, members)) {
     if (sharedElsewhere(file.session, node, m.name) && !isOnlyLent(file.session, m)) continue;
     for (const { label, at } of leftOutOf(m, reached))
       report({
@@ -196,7 +197,9 @@ function checkClass(
       end: toEnd(m.owned.owner),
       method: `${method.member.name.getText()}()`,
     };
-    report({ mark: markOf(m.at), messageId: "forgotten", data, suggest: addLine(method, m, data) });
+    const { name } = method.member;
+    const mark = method.pauses ? { start: name.getStart(), end: name.getEnd() } : markOf(m.at);
+    report({ mark, messageId: "forgotten", data, suggest: addLine(method, m, data) });
     forgotten.add(data.field);
   }
   return forgotten;
