@@ -155,6 +155,10 @@ function ownedFields(
   return fields;
 }
 
+/** Whether all that owns a value has agreed to end it: GPU objects may be left to the device. */
+const isByProtocol = ({ owner: { policy, managers, types } }: Owned): boolean =>
+  policy !== "generic" || managers.length > 0 || (Array.isArray(types) && types.length === 0);
+
 const endsSome = (
   method: ts.MethodDeclaration,
   fields: ReadonlyMap<string, Owned>,
@@ -162,7 +166,8 @@ const endsSome = (
 ): boolean => {
   const run = methodsRun(method, bodies);
   return [...fields].some(
-    ([field, owned]) => isLeft(run, field, false) && meansToEnd(run, field, owned),
+    ([field, owned]) =>
+      isByProtocol(owned) && isLeft(run, field, false) && meansToEnd(run, field, owned),
   );
 };
 
