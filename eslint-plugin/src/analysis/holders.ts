@@ -5,6 +5,8 @@
  */
 import ts from "typescript";
 import { isLeft, meansToEnd } from "./field-deeds.ts";
+import type { Owner } from "../owner.ts";
+import type { Oracle } from "./oracle.ts";
 import type { Owned, Ownership } from "./ownership.ts";
 import { baseOf, isPrivate, memberName } from "./syntax.ts";
 
@@ -22,6 +24,8 @@ export const isEndingName = (name: string): boolean => final.includes(name) || c
 
 /** What is asked about a class, its own members and those it inherits in the program. */
 interface ClassQuestions {
+  /** Whether what ends objects may have any name. */
+  readonly anyName: boolean;
   /** The ownership of a field, by its name node. */
   ownedAt(name: ts.Node): Owned | null;
   declarationAt(node: ts.Node): ts.Declaration | undefined;
@@ -35,8 +39,12 @@ export class Holders {
   readonly #ask: ClassQuestions;
   readonly #ownership: Ownership;
 
-  constructor(ask: ClassQuestions, ownership: Ownership) {
-    this.#ask = ask;
+  constructor(oracle: Oracle, ownership: Ownership, owners: readonly Owner[]) {
+    this.#ask = {
+      anyName: owners.some(isByProtocol),
+      ownedAt: (name) => oracle.ownedAt(name),
+      declarationAt: (node) => oracle.declarationAt(node),
+    };
     this.#ownership = ownership;
   }
 
@@ -75,7 +83,9 @@ function endingNameOf(node: ts.ClassLikeDeclaration, ask: ClassQuestions): strin
   const line = lineage(node, ask);
   const bodies = bodiesOf(line);
   const ends = final.flatMap((name) => bodies.get(name) ?? []);
-  const others = [...bodies].filter(([name, m]) => closing.test(name) && takesNothing(m));
+  const others = (ask.anyName ? [...bodies] : []).filter(
+    ([name, m]) => closing.test(name) && takesNothing(m),
+  );
   if (ends.length === 0 && others.length === 0) return undefined;
   const fields = ownedFields(line, ask);
   if (fields.size === 0) return undefined;
@@ -155,9 +165,12 @@ function ownedFields(
   return fields;
 }
 
-/** Whether all that owns a value has agreed to end it: GPU objects may be left to the device. */
-const isByProtocol = ({ owner: { policy, managers, types } }: Owned): boolean =>
-  policy !== "generic" || managers.length > 0 || (Array.isArray(types) && types.length === 0);
+/** Whether all have agreed on who ends a value: GPU objects may be left to the device. */
+const isByProtocol = ({ policy, managers }: Owner): boolean =>
+  policy !== "generic" || managers.length > 0;
+
+/** An instance of a class of the program. */
+const isHeld = ({ owner: { types } }: Owned): boolean => Array.isArray(types) && types.length === 0;
 
 const endsSome = (
   method: ts.MethodDeclaration,
@@ -167,7 +180,9 @@ const endsSome = (
   const run = methodsRun(method, bodies);
   return [...fields].some(
     ([field, owned]) =>
-      isByProtocol(owned) && isLeft(run, field, false) && meansToEnd(run, field, owned),
+      (isByProtocol(owned.owner) || isHeld(owned)) &&
+      isLeft(run, field, false) &&
+      meansToEnd(run, field, owned),
   );
 };
 

@@ -85,7 +85,7 @@ export class Oracle {
       endingNameOf: (symbol) => this.#holders.endingNameOf(symbol.valueDeclaration),
       ownedPart: (property) => this.#ownedPart(property),
     });
-    this.#holders = new Holders(this, this.#ownership);
+    this.#holders = new Holders(this, this.#ownership, settings.owners);
   }
 
   // ---- types ----
