@@ -73,10 +73,18 @@ function filledFreshness(
         found.push(ts.isSpreadElement(value) ? "unknown" : putFreshness(session, value, root));
     } else if (assignment && ts.isBinaryExpression(assignment) && assignment.left === next)
       found.push(putFreshness(session, assignment.right, root));
-    else if (!staysAlone(effect, fate) && !lendsEntry(session, id)) return "unknown";
+    else if (!staysAlone(effect, fate) && !lendsEntry(session, id) && !takesOut(fate))
+      return "unknown";
   }
   return joinAll(found);
 }
+
+/** `xs.pop()`, `table.delete(key)`: what stays is as fresh as before. */
+const takesOut = ({ kind, member, node }: Fate): boolean =>
+  kind === "receiver" &&
+  ts.isCallExpression(node) &&
+  /^(pop|shift|splice|delete|clear)$/.test(member) &&
+  node.arguments.length <= 2;
 
 /** `table.has(key)`, `table.keys()`, and a `table.get(key)` that is looked at or ended. */
 function lendsEntry(session: Session, table: ts.Identifier): boolean {

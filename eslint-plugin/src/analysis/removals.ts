@@ -7,6 +7,7 @@ import ts from "typescript";
 import { isAnything } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { handedTo } from "./callbacks.ts";
+import { losesEnded } from "./ended-elements.ts";
 import { isMadeToEnd } from "./left-fields.ts";
 import { referencesTo } from "./references.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
@@ -98,9 +99,13 @@ function removedByMethod(session: Session, node: ts.CallExpression): Found | nul
   return { kind: "popped", node, container, reached: node.getText(), owned };
 }
 
-/** `xs.length = 0` is how arrays are emptied. */
+/** `xs.length = 0` is how arrays are emptied; `this.xs = []` may be. */
 function emptied(session: Session, node: ts.BinaryExpression): Found | null {
   const { left, right } = node;
+  if (losesEnded(session, node)) {
+    const owned = session.oracle.ownedAt(left);
+    return owned && { kind: "cleared", node, container: left, reached: left.getText(), owned };
+  }
   if (
     node.operatorToken.kind !== ts.SyntaxKind.EqualsToken ||
     !ts.isPropertyAccessExpression(left) ||
