@@ -6,9 +6,12 @@ import ts from "typescript";
 import { putValues, puts } from "./containers.ts";
 import type { Facts } from "./facts.ts";
 import { enclosingFunction, returnsOf } from "./fate.ts";
+import { joinAll } from "./join.ts";
+import { entryOf } from "./looked-at.ts";
 import type { Transfer } from "./mention.ts";
 import type { Owned } from "./oracle.ts";
-import type { Session } from "./session.ts";
+import { referencesTo } from "./references.ts";
+import type { Freshness, Session } from "./session.ts";
 import { onlyLooksAt, type Effect } from "./transfer.ts";
 import {
   hasBody,
@@ -18,6 +21,7 @@ import {
   memberName,
   someWithin,
   unwrap,
+  variableName,
 } from "./syntax.ts";
 
 /** A field of a class that holds something the class made. */
@@ -44,7 +48,7 @@ export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): M
     const own = session.oracle.ownedAt(value);
     const owned = own && (held ?? own);
     if (!owned) return;
-    const state = session.freshness(value);
+    const state = held ? madeBeside(session, name, value) : session.freshness(value);
     const at = unwrap(value);
     if (isNullish(at) || isEmptyContainer(at)) return;
     if (state === "fresh" && held && isGiven(session, value, owned)) shared.add(name);
@@ -82,6 +86,42 @@ export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): M
   }
   for (const name of shared) found.delete(name);
   return [...found.values()];
+}
+
+/**
+ * How fresh a value is that is put into a table: where it was found in the table itself, that says
+ * nothing: `const t = this.all.get(key) ?? make(); this.all.set(key, t)`.
+ */
+function madeBeside(session: Session, field: string, value: ts.Expression): Freshness {
+  const { oracle } = session;
+  const bare = unwrap(value);
+  const source = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  const name = source && variableName(source);
+  if (!name || !ts.isVariableDeclaration(source) || !source.initializer)
+    return session.freshness(value);
+  const stores = referencesTo(oracle, source, name, enclosingFunction(source) ?? source).flatMap(
+    ({ parent }) => (ts.isBinaryExpression(parent) && isTarget(parent.left) ? [parent] : []),
+  );
+  const all = [source.initializer, ...stores.map((s) => s.right)].flatMap(armsOf);
+  const isFound = (at: ts.Expression): boolean => {
+    const access = ts.isCallExpression(at) ? at.expression : at;
+    const table = ts.isPropertyAccessExpression(access) || ts.isElementAccessExpression(access);
+    const holder = table ? fieldOfThis(access.expression) : undefined;
+    return holder?.name.text === field && entryOf(holder) === at;
+  };
+  const others = all.filter((at) => !isFound(at) && !isNullish(at));
+  return others.length < all.length && others.length > 0
+    ? joinAll(others.map((at) => session.freshness(at)))
+    : session.freshness(value);
+}
+
+/** The `a` and `b` of `a ?? b`. */
+function armsOf(value: ts.Expression): ts.Expression[] {
+  const bare = unwrap(value);
+  return ts.isBinaryExpression(bare) &&
+    bare.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken
+    ? [...armsOf(bare.left), ...armsOf(bare.right)]
+    : [bare];
 }
 
 /** `all.set(id, job); return job;`: the list knows it, and the caller is to end it. */
