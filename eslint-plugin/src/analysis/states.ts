@@ -6,6 +6,7 @@ import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Fact } from "./conditions.ts";
 import type { Site } from "./events.ts";
+import { someWithin, unwrap } from "./syntax.ts";
 import { isOnOtherWay } from "./ways.ts";
 
 /** Possibilities, one bit each. */
@@ -71,14 +72,13 @@ export function leakIsSure(bits: number): boolean {
  * Owned where another path handed it on, and a way around all places that do so leaves the value
  * behind: each of them lies on a way of its own. Inside a `try` what throws may have taken it.
  */
-export function leakIsOneWay(
-  bits: number,
-  { owned: { owner, shape, mixed }, endings }: Cell,
-): boolean {
-  if (bits !== (owned | escaped) || endings.size === 0) return false;
+export function leakIsOneWay(bits: number, cell: Cell): boolean {
+  const { owner, shape, mixed } = cell.owned;
+  const places = [...cell.endings];
+  if ((bits & ~nil) !== (owned | escaped) || places.length === 0) return false;
   if (owner.policy !== "protocol" || shape !== "one" || mixed) return false;
-  const places = [...endings];
   return (
+    (!(bits & nil) || places.every((at) => isTestedAt(at, cell))) &&
     !places.some(isTried) &&
     places.every((at, i) => places.slice(i + 1).every((other) => isOnOtherWay(at, other)))
   );
@@ -86,6 +86,25 @@ export function leakIsOneWay(
 
 const isTried = (at: ts.Node): boolean =>
   ts.findAncestor(at, (n) => (ts.isFunctionLike(n) ? "quit" : ts.isTryStatement(n))) !== undefined;
+
+/**
+ * `const t = find(); if (t && wanted) keep(t);`: whether there is a value is asked where it is
+ * handed on, so that another condition keeps it from going there.
+ */
+function isTestedAt(ending: ts.Node, { declaration, name }: Cell): boolean {
+  if (!name || !declaration || !ts.isVariableDeclaration(declaration)) return false;
+  const isConst = ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const;
+  const made = declaration.initializer && unwrap(declaration.initializer);
+  if (!isConst || !made || !ts.isCallExpression(made)) return false;
+  const test = ts.findAncestor(ending, (n) =>
+    ts.isFunctionLike(n) ? "quit" : ts.isIfStatement(n),
+  );
+  return (
+    test !== undefined &&
+    ts.isIfStatement(test) &&
+    someWithin(test.expression, (n) => ts.isIdentifier(n) && n.text === name.text)
+  );
+}
 
 /** The possibilities a fact leaves. */
 export function keepBits(bits: number, fact: Exclude<Fact["is"], "distinct">): number {
