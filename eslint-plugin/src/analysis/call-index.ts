@@ -35,6 +35,10 @@ export function indexFile(file: ts.SourceFile, facts: Facts): FileIndex {
 export const sourcesOf = (program: ts.Program): readonly ts.SourceFile[] =>
   program.getSourceFiles().filter((f) => !f.isDeclarationFile);
 
+/** Tests call everything from anywhere and say nothing about how a library is used. */
+export const isTestFile = (file: ts.SourceFile): boolean =>
+  /[._-](test|spec)\.[cm]?[jt]sx?$|[\\/](tests?|__tests__|specs?)[\\/]/.test(file.fileName);
+
 /**
  * A name used for its value, not called and not declared: the function may then be called by
  * anybody.
