@@ -231,13 +231,16 @@ export class Oracle {
   isPromise(node: ts.Node): boolean {
     return this.#checker.typeAt(node).getProperty("then") !== undefined;
   }
-
   /** Whether a function value gives a promise when it is called. */
   givesPromise(node: ts.Node): boolean {
     const signature = this.#checker.typeAt(node).getCallSignatures()[0];
     return signature?.getReturnType().symbol?.name === "Promise";
   }
-
+  /** Whether an expression gives a function, or who knows what. */
+  mayBeFunction(node: ts.Node): boolean {
+    const type = this.#checker.presentTypeAt(node);
+    return this.#checker.isAny(type) || type.getCallSignatures().length > 0;
+  }
   /** The name of an expression's type, where it has one. */
   typeName(node: ts.Node): string {
     return this.#checker.typeName(node);

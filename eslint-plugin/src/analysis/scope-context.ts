@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import { eventOf, functionValue, handedTo } from "./callbacks.ts";
-import { callsNamed, indexFile, sourcesOf } from "./call-index.ts";
+import { callsNamed, indexFile, isTestFile, sourcesOf } from "./call-index.ts";
 import { bindingOf, callSitesOf, isCommonExport, nameOf, overridesForeign } from "./call-sites.ts";
 import { isOfferedByName } from "./entry-points.ts";
 import { isOfferedMember } from "./object-members.ts";
@@ -25,6 +25,8 @@ import type { Divided, ScopeState, Session } from "./session.ts";
 import { callsThrough, isLayerCall } from "./layer-calls.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
+import { isStranger } from "./strangers.ts";
+import { mayRunInScope } from "./scope-reach.ts";
 
 /** A place from which a function is entered. */
 interface Entry {
@@ -347,12 +349,14 @@ const waitsBefore = (inner: ts.Node, node: ts.Node): boolean =>
 
 /**
  * Whether no scope that the program opens can enclose a node, whoever calls its function: there is
- * none, or all of them end before the function has waited.
+ * none, all of them end before the function has waited, or what runs in them never comes to it.
  */
 function isBeyondScopes(session: Session, node: ts.Node): boolean {
   const { exportedFunctions, scopeInference } = session.settings;
   if (exportedFunctions === "assume-scoped" || scopeInference !== "program") return false;
-  return !programScopes(session).any || waitsPastScopes(session, node);
+  return (
+    !programScopes(session).any || waitsPastScopes(session, node) || !mayRunInScope(session, node)
+  );
 }
 
 /** Whether a function has waited before a node, and no scope of the program outlasts that. */
@@ -365,23 +369,6 @@ function waitsPastScopes(session: Session, node: ts.Node): boolean {
 const isEntry = (session: Session, fn: ts.Node): boolean =>
   isExported(session.oracle.facts, fn) ||
   isOfferedMember(session, fn, (call) => isStranger(session, call));
-
-/** Whether a call reaches code that, as far as can be seen, opens no scope. */
-function isStranger(session: Session, host: CallLike): boolean {
-  const callee = session.oracle.callee(host);
-  if (callee.body !== undefined || /scope|tidy/i.test(callee.name)) return false;
-  const file = callee.declaration?.getSourceFile();
-  if (file && !file.isDeclarationFile) return false; // declared, and written who knows where
-  return session.settings.owners
-    .filter((o) => o.scopes.length > 0)
-    .every((o) => {
-      const packages = Array.isArray(o.types) ? o.types.flatMap((t) => t.package ?? []) : [];
-      return (
-        !session.oracle.fromLibrary(callee, o) &&
-        !packages.some((name) => file?.text.includes(name) === true)
-      );
-    });
-}
 
 /** The function whose callers a node depends on: the callbacks it runs at once are part of it. */
 function activation(node: ts.Node): ts.Node | undefined {
@@ -430,10 +417,6 @@ const runsInScope = (session: Session, call: CallLike): boolean =>
   session.settings.owners.some((o) =>
     session.oracle.is(session.oracle.callee(call), o.runsInScope, o),
   );
-
-/** Tests call everything from anywhere and say nothing about how a library is used. */
-const isTestFile = (file: ts.SourceFile): boolean =>
-  /[._-](test|spec)\.[cm]?[jt]sx?$|[\\/](tests?|__tests__|specs?)[\\/]/.test(file.fileName);
 
 const isObjectMember = (fn: ts.Node): boolean =>
   ts.isObjectLiteralExpression(fn.parent) ||
