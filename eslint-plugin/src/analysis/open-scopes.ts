@@ -42,47 +42,12 @@ function opensBefore(
   until: ts.Node,
 ): boolean {
   let open = 0;
-  const held: string[] = [];
   for (const statement of statements) {
     if (statement === until || statement.pos >= until.pos) break;
     open = Math.max(0, open + opens(session, statement));
-    const name = openedByHand(session, statement);
-    if (name !== null) held.push(name);
-    const ended = held.findIndex((n) => endsScope(statement, n));
-    if (ended === -1) continue;
-    held.splice(ended, 1);
-    open = Math.max(0, open - 1);
   }
   return open > 0;
 }
-
-/** The name of a scope that a statement opens and something else must end. */
-function openedByHand(session: Session, statement: ts.Statement): string | null {
-  return ts.isVariableStatement(statement) &&
-    !(statement.declarationList.flags & ts.NodeFlags.Using) &&
-    opens(session, statement) > 0
-    ? nameOfScope(statement)
-    : null;
-}
-
-/** `scope.dispose()`, as a statement or in the `finally` of one. */
-export function endsScope(statement: ts.Statement, name: string): boolean {
-  if (ts.isTryStatement(statement))
-    return (
-      statement.finallyBlock?.statements.some((inner) => endsScope(inner, name)) === true ||
-      (!statement.finallyBlock && statement.tryBlock.statements.some((s) => endsScope(s, name)))
-    );
-  if (!ts.isExpressionStatement(statement)) return false;
-  const call = unwrap(statement.expression);
-  return ts.isCallExpression(call) && isEndOf(call.expression, name);
-}
-
-const isEndOf = (target: ts.Expression, name: string): boolean =>
-  (ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target)) &&
-  target.expression.getText() === name &&
-  (ts.isPropertyAccessExpression(target)
-    ? target.name.text === "dispose"
-    : target.argumentExpression.getText() === "Symbol.dispose");
 
 /** +1 when a statement opens a scope for the rest of its block, -1 when it ends one. */
 export function opens(session: Session, statement: ts.Statement): number {
@@ -107,10 +72,14 @@ export function opens(session: Session, statement: ts.Statement): number {
   return 0;
 }
 
-/** Whether a statement ends a scope by hand: `scope.dispose()`, in a `finally` too. */
-function endsScope(session: Session, statement: ts.Statement): boolean {
+/**
+ * Whether a statement ends a scope by hand: `scope.dispose()`, in a `finally` too.
+ *
+ * @param held the variable that holds it; any when not given
+ */
+export function endsScope(session: Session, statement: ts.Statement, held?: ts.Node): boolean {
   if (ts.isTryStatement(statement))
-    return statement.finallyBlock?.statements.some((s) => endsScope(session, s)) === true;
+    return statement.finallyBlock?.statements.some((s) => endsScope(session, s, held)) === true;
   const call = ts.isExpressionStatement(statement) ? unwrap(statement.expression) : undefined;
   if (!call || !ts.isCallExpression(call) || !ts.isPropertyAccessExpression(call.expression))
     return false;
@@ -119,6 +88,7 @@ function endsScope(session: Session, statement: ts.Statement): boolean {
   const declaration = session.oracle.declarationAt(scope);
   return (
     declaration !== undefined &&
+    (held === undefined || declaration === held) &&
     ts.isVariableDeclaration(declaration) &&
     declaration.initializer !== undefined &&
     opensScope(session, declaration.initializer)

@@ -141,10 +141,9 @@ class Walk implements Reach {
       this.all = true;
       return;
     }
-    const name = declaration.name.getText();
     for (const next of block.statements.slice(block.statements.indexOf(statement) + 1)) {
       this.#visit(next);
-      if (endsScope(next, name)) return;
+      if (endsScope(this.#session, next, declaration)) return;
     }
   }
 
