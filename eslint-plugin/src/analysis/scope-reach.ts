@@ -7,7 +7,8 @@
 import ts from "typescript";
 import type { Owner, ScopeSettings } from "../owner.ts";
 import { callsNamed, isTestFile } from "./call-index.ts";
-import { nameOf, overridesForeign } from "./call-sites.ts";
+import { isCommonExport, nameOf, overridesForeign } from "./call-sites.ts";
+import { isExported } from "./exported.ts";
 import { functionHanded, type Callee } from "./callee.ts";
 import type { Facts } from "./facts.ts";
 import { enclosingFunction } from "./fate.ts";
@@ -24,10 +25,23 @@ export function mayRunInScope(session: Session, node: ts.Node): boolean {
   const found = isTestFile(file) ? reachWithTests : reachOfSources;
   const { all, functions } = session.oracle.facts.of(island, found);
   if (all) return true;
-  for (let fn = enclosingFunction(node); fn; fn = enclosingFunction(fn))
+  let outer: ts.Node | undefined;
+  for (let fn = enclosingFunction(node); fn; fn = enclosingFunction(fn)) {
     if (functions.has(fn) || ts.isAccessor(fn)) return true; // reads are not followed
-  return false;
+    outer = fn;
+  }
+  return outer !== undefined && isMemberForOthers(session.oracle.facts, outer);
 }
+
+/** A member of a class or an object that the file exports: code outside the program may call it. */
+function isMemberForOthers(facts: Facts, fn: ts.Node): boolean {
+  if (ts.isClassLike(fn.parent)) return isExported(facts, fn);
+  const member = ts.findAncestor(fn, ts.isObjectLiteralExpression);
+  const holder = member && ts.findAncestor(member, ts.isVariableDeclaration);
+  return member !== undefined && (holder ? isExported(facts, holder) : isGivenAway(member));
+}
+const isGivenAway = (node: ts.Node): boolean =>
+  ts.findAncestor(node, (n) => ts.isExportAssignment(n) || isCommonExport(n)) !== undefined;
 
 /** The functions that a walk came to, or that it may have come to all. */
 interface Reach {
