@@ -27,6 +27,8 @@ export interface Cell {
   captured: boolean;
   /** For a record variable: the cells of its fields, by name. */
   fields: ReadonlyMap<string, Cell> | undefined;
+  /** Names somebody else's record, perhaps: what goes into a field is not the variable's. */
+  isLent: boolean;
   /** Kinds of events seen anywhere in the function; the `using` fix needs "own" and "use" only. */
   seen: Set<string>;
   /** How many places dispose it. */
@@ -124,6 +126,7 @@ export class Cells {
       slot: undefined,
       nameOf: undefined,
       captured: false,
+      isLent: false,
       declaration,
       name,
       fields: undefined,

@@ -128,6 +128,7 @@ function giveFields(
   declares: boolean,
 ): void {
   const literal = ts.isObjectLiteralExpression(value) ? value : undefined;
+  if (!literal && found !== "fresh") cell.isLent = true;
   for (const [name, field] of cell.fields ?? []) {
     const inner = literal && partGiven(literal, name);
     const named = inner && ts.isIdentifier(inner) ? frame.cells.at(inner) : undefined;
@@ -179,6 +180,7 @@ function loopVariable(
   if (fresh && cell.fields)
     return giveFields(session, frame, cell, loop.expression, "fresh", node, true);
   if (fresh) return frame.own(cell, loop.expression, node, true, cell.owned.nullable);
+  cell.isLent = true;
   for (const target of [cell, ...(cell.fields?.values() ?? [])])
     setUnowned(frame, target, "borrowed", node);
 }
@@ -250,6 +252,8 @@ function assignPlace(
     const field = ts.isPropertyAccessExpression(left)
       ? base.fields?.get(left.name.text)
       : undefined;
+    // what is stored in somebody else's record is theirs
+    if (field && base.isLent) return frame.set(field, "unknown", node);
     if (field) return give(session, frame, field, node.right, node, false);
     if (base.kind === "local") {
       if (base.owned.shape === "one") return; // the object keeps it
