@@ -18,6 +18,8 @@ export const lots: readonly (readonly string[])[] = [
     ...["early-stopping", "autoencoder", "search", "dqn", "events", "component"],
   ],
   ["helpers", "modules", "pipeline", "hierarchy", "server", "decoder"],
+  ["augment", "replay", "finetune", "filters", "metrics", "mixture", "chat"],
+  ["variational", "tagger", "toolbox", "dashboard", "federated", "particles", "factors"],
 ];
 
 /** A planted leak. */
