@@ -140,7 +140,7 @@ function createAgent(events: EventEmitter) {
     events.emit("norm", scope.detach(norm));
     baseline?.dispose();
     baseline = wanted.mean().detachFromScope();
-    return scope.wait(loss.item());
+    return await scope.wait(loss.item());
   };
 
   return {
