@@ -261,9 +261,11 @@ function assigned(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): vo
 function link(frame: Frame, from: Cell, cell: Cell, at: ts.Node): void {
   from.seen.add("alias");
   frame.later(at, { kind: "alias", cell, from, node: at });
-  for (const [name, field] of from.fields ?? []) {
-    const target = cell.fields?.get(name);
-    if (target) frame.later(at, { kind: "alias", cell: target, from: field, node: at });
+  for (const [name, target] of cell.fields ?? []) {
+    const field = from.fields?.get(name);
+    // a record within a record: what its fields hold is not followed
+    if (field) frame.later(at, { kind: "alias", cell: target, from: field, node: at });
+    else frame.later(at, { kind: "set", cell: target, to: "unknown", node: at });
   }
 }
 

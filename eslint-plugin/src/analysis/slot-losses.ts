@@ -39,7 +39,8 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (!outlivesScopes(session, slot)) return [];
     const value = valueGiven(node);
     const { owned } = slot;
-    if (isNullish(value) || isEmptyContainer(value)) return [{ node, owned }];
+    if (isNullish(value) || isEmptyContainer(value))
+      return fillsOnly(node) ? [] : [{ node, owned }];
     if (owned.shape === "many")
       return givesPart(session, node.right, node.left) ? [{ node, owned, part: true }] : [];
     if (surely || slot.atOnce) return [{ node, owned }];
@@ -85,6 +86,10 @@ function findsEmpty(test: ts.Expression, places: readonly string[]): boolean {
   if (operator === "||") return findsEmpty(left, places) && findsEmpty(right, places);
   return /^={2,3}$/.test(operator) && isNullish(right) && places.includes(left.getText());
 }
+
+/** `this.rows ??= []`: a store that only fills what is empty. */
+const fillsOnly = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
+  kind !== ts.SyntaxKind.EqualsToken;
 
 /** Whether a store runs more than once. What may last is mostly loaded once, whatever may call. */
 function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {

@@ -65,8 +65,8 @@ export function readTags(declaration: ts.Node): Tags | undefined {
   };
 }
 
-/** A sentence of its own: "Takes `x`.", "Takes the mask: it is ended with the layer." */
-const sentence = /(?:^|[.:]\s)Takes (?:the )?`?([\w$]+)`?(?=[.:;])/g;
+/** A sentence of its own: "Takes `x`.", "Takes over `x`.", "Takes the mask: it ends with it." */
+const sentence = /(?:^|[.:]\s)Takes (?:over )?(?:the )?`?([\w$]+)`?(?=[.:;])/g;
 
 /** The parameters that the description of a function says it takes. */
 function toldOf(declaration: ts.Node): readonly string[] {

@@ -18,6 +18,7 @@ import {
   elementsGiven,
   isEmptyContainer,
   isNullish,
+  isUsing,
   rootOf,
   unwrap,
   valuesOf,
@@ -197,7 +198,9 @@ function destructure(
   const found = places
     ? undefined
     : ts.isForOfStatement(node.parent.parent)
-      ? elementFreshness(session, source)
+      ? isHeldByUsing(session, bare)
+        ? "borrowed"
+        : elementFreshness(session, source)
       : session.freshness(source);
   const ownsSource = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
   pattern.elements.forEach((element, index) => {
@@ -222,6 +225,12 @@ function destructure(
       for (const target of [cell, ...(cell.fields?.values() ?? [])])
         setUnowned(frame, target, found ?? "unknown", node);
   });
+}
+
+/** `using state = model.stateDict()`: what it holds ends with it. */
+function isHeldByUsing({ oracle }: Session, source: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(source) ? oracle.declarationAt(source) : undefined;
+  return declaration !== undefined && ts.isVariableDeclaration(declaration) && isUsing(declaration);
 }
 
 /** Events of an assignment. */
