@@ -195,6 +195,7 @@ function averagedViews(pipeline: Pipeline, images: Tensor, views: number): Tenso
   return all.mean(0);
 }
 
+/** The whole program. */
 export async function run(): Promise<number> {
   manualSeed(11);
   using bias = full([1, SIDE, SIDE], 0.05);

@@ -198,6 +198,7 @@ class Chat {
   }
 }
 
+/** The whole program. */
 export async function run(): Promise<number> {
   tn.manualSeed(6);
   const chat = new Chat();

@@ -1,6 +1,7 @@
 /**
- * A recommender by matrix factorisation in plain JavaScript: users and items get a vector each, and
- * the product of two says how much a user will like an item. No `using`: it runs as it is on Node 20.
+ * A recommender by matrix factorisation in plain JavaScript: users and items get a vector each,
+ * and the product of two says how much a user will like an item. No `using`: it runs as it is on
+ * Node 20.
  */
 import {
   embedding,

@@ -161,6 +161,7 @@ function resynthesize({ low, mid, high }: Record<Band, Tensor>, weights?: Tensor
   return weighted.sum(1);
 }
 
+/** The whole program. */
 export async function run(blocks = 5): Promise<number> {
   manualSeed(9);
   const bank = openBank();

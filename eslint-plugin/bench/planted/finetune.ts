@@ -193,6 +193,7 @@ class Tuner implements Disposable {
   }
 }
 
+/** The whole program. */
 export async function run(epochs = 3): Promise<number> {
   manualSeed(2);
   const data = new ArrayDataset({

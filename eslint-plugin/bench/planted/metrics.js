@@ -193,6 +193,7 @@ function predict(size) {
   return { logits: randn([size, CLASSES]), labels: randint(0, CLASSES, [size]) };
 }
 
+/** The whole program. */
 export async function run(epochs = 2) {
   manualSeed(4);
   const tracker = new Tracker();

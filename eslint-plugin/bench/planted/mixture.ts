@@ -1,6 +1,6 @@
 /**
- * A clustering service: jobs wait in a queue, each is fitted as a mixture of round Gauss curves, and
- * the models stay in a cache that forgets what was not asked for.
+ * A clustering service: jobs wait in a queue, each is fitted as a mixture of round Gauss curves,
+ * and the models stay in a cache that forgets what was not asked for.
  */
 import {
   type Tensor,
@@ -198,6 +198,7 @@ async function outliers(points: Tensor, centre: Tensor | null = null, k = 2): Pr
   }
 }
 
+/** The whole program. */
 export async function run(): Promise<number> {
   manualSeed(8);
   await using service = new ClusterService();

@@ -199,6 +199,7 @@ function* simulate(motion: Motion, landmarks: Tensor, steps: number): Generator<
   }
 }
 
+/** The whole program. */
 export async function run(steps = 5): Promise<number> {
   manualSeed(21);
   using landmarks = rand([3, 2]);

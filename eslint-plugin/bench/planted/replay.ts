@@ -162,6 +162,7 @@ function createAgent(events: EventEmitter) {
   };
 }
 
+/** The whole program. */
 export async function run(episodes = 3): Promise<number> {
   manualSeed(5);
   const events = new EventEmitter();

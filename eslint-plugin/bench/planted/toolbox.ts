@@ -19,6 +19,7 @@ import {
   zeros,
 } from "tenure";
 
+/** A standardised value, with what it was standardised by. */
 export interface Standardized {
   readonly values: Tensor;
   readonly mean: Tensor;
@@ -150,6 +151,7 @@ export function descend(
   return x;
 }
 
+/** How to descend. */
 export interface DescendOptions {
   readonly lr?: number;
   readonly steps?: number;
