@@ -4,14 +4,14 @@
  * class can end them. Used by the rule about members.
  */
 import ts from "typescript";
-import { callsNamed } from "./call-index.ts";
+import { callsNamed, indexFile } from "./call-index.ts";
 import { callSitesOf, nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { enclosingFunction } from "./fate.ts";
 import { fieldOfThis, type Member } from "./members.ts";
 import { calledWith } from "./runs-often.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, hasBody, rootOf, someWithin, within, type CallLike } from "./syntax.ts";
+import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "./syntax.ts";
 
 /** Calls that call back for what happens, or for each frame. */
 const happens =
@@ -81,7 +81,7 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
   const fn = enclosingFunction(at);
   if (!fn || ts.isConstructorDeclaration(fn) || depth > furthest) return false;
   if (ts.isSetAccessorDeclaration(fn)) return true;
-  if (someWithin(fn, asksForDevice)) return false;
+  if (asksForDevice(session, fn)) return false;
   const host = handedTo(fn);
   if (host)
     return (
@@ -99,8 +99,12 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
 }
 
 /** `navigator.gpu.requestAdapter()`: starts a program, of which all goes with its device. */
-const asksForDevice = (node: ts.Node): boolean =>
-  ts.isCallExpression(node) && /^request(Adapter|Device)$/.test(calleeNameNode(node)?.text ?? "");
+function asksForDevice({ oracle: { facts } }: Session, fn: ts.Node): boolean {
+  const { calls } = facts.of(fn.getSourceFile(), indexFile);
+  return ["requestAdapter", "requestDevice"].some((name) =>
+    calls.get(name)?.some((call) => within(call, fn)),
+  );
+}
 
 /** `addEventListener("load", …)`. */
 function isForFirst({ arguments: args }: CallLike): boolean {
