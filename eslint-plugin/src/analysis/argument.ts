@@ -13,6 +13,7 @@ import { holdsListed, holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
 import { isLentTo, namesOver, parameterName, pathWithin } from "./lending.ts";
 import type { Callee, Owned } from "./oracle.ts";
+import { ownedMember } from "./ownership.ts";
 import type { ParameterEffect, Session } from "./session.ts";
 import { fieldEffect } from "./summary.ts";
 import { unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
@@ -190,11 +191,11 @@ const areLent = (
   session: Session,
   body: FunctionWithBody,
   parameter: ts.ParameterDeclaration,
-  { fields, ...owned }: Owned,
+  record: Owned,
   path: readonly string[] = [],
 ): boolean =>
-  fields.every((field) =>
-    isLentTo(session, body, parameter, [...path, field], { ...owned, shape: "one", fields: [] }),
+  record.fields.every((field) =>
+    isLentTo(session, body, parameter, [...path, field], ownedMember(record, field)),
   );
 
 function fromParameter(

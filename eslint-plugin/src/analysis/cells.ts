@@ -7,6 +7,7 @@ import ts from "typescript";
 import type { Facts } from "./facts.ts";
 import { fateOf } from "./fate.ts";
 import type { Oracle, Owned } from "./oracle.ts";
+import { ownedMember } from "./ownership.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import type { Slot, Slots } from "./slots.ts";
 
@@ -85,10 +86,10 @@ export class Cells {
       this.byDeclaration.set(at, cell);
       if (owned.shape === "record") {
         cell.fields = new Map(
-          owned.fields.map((f) => [
-            f,
-            this.make(`${id.text}.${f}`, { ...owned, shape: "one", nullable: false }, real, at, id),
-          ]),
+          owned.fields
+            .map((f) => [f, ownedMember(owned, f)] as const)
+            .filter(([, part]) => part.shape !== "record") // nobody follows what is deeper
+            .map(([f, part]) => [f, this.make(`${id.text}.${f}`, part, real, at, id)]),
         );
       }
     }

@@ -19,11 +19,19 @@ export interface Owned {
   nullable: boolean;
   /** Field names of a record that hold owned values. */
   fields: readonly string[];
+  /** What those of them hold that are no single value: a list, or a record of its own. */
+  inner?: ReadonlyMap<string, Owned>;
   /** For `many`: each is no single value but a record or a list, which has no end of its own. */
   each?: "many" | "record";
   /** The type is one value or a list of them: `many`, unless its uses say otherwise. */
   mixed?: true;
 }
+
+/** What a field of a record holds, when it is there. */
+export const ownedMember = (record: Owned, field: string): Owned => ({
+  ...(record.inner?.get(field) ?? { owner: record.owner, shape: "one", fields: [] }),
+  nullable: false,
+});
 
 /** Whether two answers say the same. */
 export const isSameOwned = (a: Owned | null, b: Owned | null): boolean =>
@@ -158,6 +166,7 @@ export class Ownership {
       shape: alike ? first.shape : "many",
       nullable: rest.length < type.types.length,
       fields: first.fields,
+      ...(alike && first.inner ? { inner: first.inner } : {}),
       ...(alike && first.each ? { each: first.each } : {}),
       ...(mixed ? { mixed } : {}),
     };
@@ -210,6 +219,7 @@ export class Ownership {
     const properties = type.getProperties();
     if (properties.length === 0 || properties.length > 16) return null;
     const fields = new Map<Owner, string[]>();
+    const inner = new Map<string, Owned>();
     for (const property of properties) {
       if (property.flags & (ts.SymbolFlags.Method | ts.SymbolFlags.Accessor)) return null;
       const part = this.#checker.typeOf(property);
@@ -217,11 +227,12 @@ export class Ownership {
         ? this.#asked.ownedPart(property)
         : this.of(part, depth + 1);
       if (found) fields.set(found.owner, [...(fields.get(found.owner) ?? []), property.name]);
+      if (found && found.shape !== "one") inner.set(property.name, found);
     }
     // of several families, the one named first
     const owner = this.#settings.owners.find((o) => fields.has(o));
     return owner
-      ? { owner, shape: "record", nullable: false, fields: fields.get(owner) ?? [] }
+      ? { owner, shape: "record", nullable: false, fields: fields.get(owner) ?? [], inner }
       : null;
   }
 

@@ -136,7 +136,8 @@ function giveFields(
     if (named && !named.fields && named.owned.shape === field.owned.shape) continue; // an alias
     const state = literal ? (inner && !named ? session.freshness(inner) : "unknown") : found;
     const at = inner ?? value;
-    if (state === "fresh") frame.own(field, at, node, declares, false);
+    if (inner && isEmptyContainer(unwrap(inner))) frame.set(field, "none", node);
+    else if (state === "fresh") frame.own(field, at, node, declares, false);
     else setUnowned(frame, field, state, node);
   }
   frame.set(cell, "none", node);
@@ -306,9 +307,8 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
   const target = call.expression;
   if (ts.isPropertyAccessExpression(target) && target.expression.kind === ts.SyntaxKind.ThisKeyword)
     frame.forget("this", call);
-  if (!ts.isPropertyAccessExpression(target) || !ts.isIdentifier(target.expression)) return;
-  if (!puts(target.name.text)) return;
-  const cell = frame.cells.at(target.expression);
+  if (!ts.isPropertyAccessExpression(target) || !puts(target.name.text)) return;
+  const cell = listNamed(frame, target.expression);
   if (!cell || cell.owned.shape !== "many") return;
   for (const argument of call.arguments ?? []) {
     if (!session.oracle.ownedAt(argument)) continue;
@@ -323,6 +323,13 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
       if (cell.kind === "local") frame.own(cell, argument, call, true, false);
     } else frame.all(cell, "escape", call);
   }
+}
+
+/** The cell of `list`, or of the `list` in a local record. */
+function listNamed(frame: Frame, list: ts.Expression): Cell | undefined {
+  if (ts.isIdentifier(list)) return frame.cells.at(list);
+  if (!ts.isPropertyAccessExpression(list) || !ts.isIdentifier(list.expression)) return undefined;
+  return frame.cells.at(list.expression)?.fields?.get(list.name.text);
 }
 
 /** `byName.set(name, part); this.parts.push(part);`: a field has what a local table has. */
