@@ -1,8 +1,9 @@
 /**
  * JSDoc tags that state ownership where no body can be read: `@fresh`, `@borrowed`, `@takes name`,
  * `@borrows name`, `@scoped`, `@keeps`. They survive in `.d.ts` files and cost nothing at run time.
- * A description that says "Takes `name`." in a sentence of its own says the same as the tag. Read
- * by `oracle.ts`, obeyed by the verbs beside it.
+ * A description that says "Takes `name`." in a sentence of its own says the same as the tag, and
+ * one that says "The result is the caller's." the same as `@fresh`. Read by `oracle.ts`, obeyed by
+ * the verbs beside it.
  */
 import ts from "typescript";
 
@@ -51,30 +52,69 @@ export function readTags(declaration: ts.Node): Tags | undefined {
     ...(holder === declaration ? [] : ts.getJSDocTags(holder)),
   ].filter((t) => words.has(t.tagName.text));
   const told = toldOf(declaration);
-  if (all.length === 0 && told.length === 0) return undefined;
+  if (all.length === 0 && told === nothingTold) return undefined;
   const has = (name: string): boolean => all.some((t) => t.tagName.text === name);
   const names = (name: string): string[] =>
     all.filter((t) => t.tagName.text === name).map((t) => textOf(t).split(/[\s-]/)[0] ?? "");
   return {
-    fresh: has("fresh"),
-    borrowed: has("borrowed"),
+    fresh: has("fresh") || told.fresh,
+    borrowed: has("borrowed") || told.borrowed,
     scoped: has("scoped"),
     keeps: has("keeps"),
-    takes: [...names("takes"), ...told],
+    takes: [...names("takes"), ...told.takes],
     borrows: names("borrows"),
   };
 }
 
-/** A sentence of its own: "Takes `x`.", "Takes over `x`.", "Takes the mask: it ends with it." */
-const sentence = /(?:^|[.:]\s)Takes (?:over )?(?:the )?`?([\w$]+)`?(?=[.:;])/g;
+/** A sentence of its own: "Takes `x`.", "Takes the mask: it is ended with the layer." */
+const taking =
+  /(?:^|[.:;]\s)Takes (?:(?:over|ownership of) )?(?:the )?`?([\w$]+)`?(?: and `([\w$]+)`)?(?=[.:;])/g;
+/** "Takes the images of `batch`.": what the parameter holds, and nothing that is computed of it. */
+const takingInner = /(?:^|[.:;]\s)Takes the (\w+s) of `([\w$]+)`(?=[.:;])/g;
+const computed = /^(means|sums|logs|squares|roots|norms|differences|gradients|exponentials|signs)$/;
+/** "Takes both.", "Takes all of them." */
+const takingAll = /(?:^|[.:;]\s)Takes (?:both|all(?: of them)?)(?=[.:;])/;
 
-/** The parameters that the description of a function says it takes. */
-function toldOf(declaration: ts.Node): readonly string[] {
-  if (!ts.isFunctionLike(declaration) || !declaration.getSourceFile().text.includes("Takes "))
-    return [];
-  return ts.getJSDocCommentsAndTags(declaration).flatMap((doc) => {
-    const text = ts.isJSDoc(doc) ? ts.getTextOfJSDocComment(doc.comment) : undefined;
-    const names = [...(text ?? "").matchAll(sentence)].map(([, name]) => name ?? "");
-    return names.filter((name) => declaration.parameters.some((p) => p.name.getText() === name));
-  });
+/** "The result is the caller's.", "Logits; the caller's.", "An image, which the caller ends." */
+const giving = new RegExp(
+  "(?:[Rr]esults? (?:is|are)|;) the caller's(?=[.;,]|$)|" +
+    "(`?[\\w$]+`?), (?:which|that) (?:(?:is|are) the caller's|" +
+    "the caller (?:ends|disposes|frees|owns|must (?:end|dispose|free)))\\b",
+);
+/** "Borrowed: the cache ends it.", "The result stays borrowed." */
+const lending = /(?:^|[.:;]\s)Borrowed(?=[.:;,])|[Rr]esult (?:is|stays|remains) borrowed(?=[.;,])/;
+
+/** What the description of a function says in words. */
+interface Told {
+  takes: readonly string[];
+  fresh: boolean;
+  borrowed: boolean;
+}
+const nothingTold: Told = { takes: [], fresh: false, borrowed: false };
+
+function toldOf(declaration: ts.Node): Told {
+  if (!ts.isFunctionLike(declaration)) return nothingTold;
+  const text = ts
+    .getJSDocCommentsAndTags(declaration)
+    .map((doc) => (ts.isJSDoc(doc) ? (ts.getTextOfJSDocComment(doc.comment) ?? "") : ""))
+    .join("\n")
+    .replace(/\s+/g, " ");
+  if (text === "") return nothingTold;
+  const names = declaration.parameters.map((p) => p.name.getText());
+  const isName = (word: string | undefined): word is string =>
+    word !== undefined && names.includes(word.replaceAll("`", ""));
+  const given = giving.exec(text);
+  return {
+    takes: takingAll.test(text)
+      ? names
+      : [
+          ...[...text.matchAll(taking)].flatMap(([, ...words]) => words),
+          ...[...text.matchAll(takingInner)].map(([, part, name]) =>
+            computed.test(part ?? "") ? undefined : name,
+          ),
+        ].filter(isName),
+    // "Adds to `x`, which is the caller's" speaks of `x`
+    fresh: given !== null && !isName(given[1]),
+    borrowed: lending.test(text),
+  };
 }
