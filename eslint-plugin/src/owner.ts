@@ -97,7 +97,10 @@ export interface OwnerSettings {
   takes?: { callee: CalleeSpecifier; args: number[] }[];
   /** What happens to arguments of calls that nothing better is known about. */
   args?: "borrow" | "transfer";
-  /** Prefixes of interfaces whose methods only borrow what they are given. */
+  /**
+   * Prefixes of interfaces whose methods only borrow what they are given, and of classes of the
+   * library, or of what these extend, whose constructors do.
+   */
   borrowers?: string[];
   /** Calls whose result goes on using what they are given or asked of (`createBindGroup`). */
   holders?: CalleeSpecifier[];

@@ -10,7 +10,7 @@ import { enclosingFunction, fateOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, someWithin, type CallLike } from "./syntax.ts";
+import { baseOf, isTarget, someWithin, type CallLike } from "./syntax.ts";
 
 const mostHops = 6;
 
@@ -92,13 +92,19 @@ function variableOutlives(session: Session, at: ts.Node, owner: Owner, hops: num
   );
 }
 
-/** Whether a method is of a type that never keeps what it is given (`GPUQueue.writeBuffer`). */
-export function isLent(callee: Callee, { borrowers }: Owner): boolean {
-  const holder = callee.declaration?.parent;
-  return (
-    borrowers.length > 0 &&
-    holder !== undefined &&
-    ts.isInterfaceDeclaration(holder) &&
-    borrowers.some((b) => holder.name.text.startsWith(b))
-  );
+/**
+ * Whether a method is of a type that never keeps what it is given (`GPUQueue.writeBuffer`), or a
+ * constructor of the library makes something that uses it and never ends it (`new StepLR(o)`).
+ */
+export function isLent({ declaration }: Callee, { borrowers }: Owner): boolean {
+  if (borrowers.length === 0 || !declaration) return false;
+  const isNamed = (name: string | undefined): boolean =>
+    name !== undefined && borrowers.some((b) => name.startsWith(b));
+  if (ts.isClassLike(declaration))
+    return (
+      declaration.getSourceFile().isDeclarationFile &&
+      (isNamed(declaration.name?.text) || isNamed(baseOf(declaration)?.expression.getText()))
+    );
+  const holder = declaration.parent;
+  return ts.isInterfaceDeclaration(holder) && isNamed(holder.name.text);
 }

@@ -77,6 +77,7 @@ export const tenure: readonly OwnerSettings[] = [
     dispose: { methods: ["dispose"], functions: [] },
     calls: "unknown",
     args: "transfer",
+    borrowers: ["Schedule", "ReduceLROnPlateau"],
     safeAfterDispose: ["training", "length", "isDisposed"],
     managers: ["Module", "Optimizer", "Sequential"],
     overrides: [{ method: "forward", calledBy: ["call"] }],
