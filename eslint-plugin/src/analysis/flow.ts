@@ -8,6 +8,7 @@ import ts from "typescript";
 import { isLocalLife, isOfCaller, type Cell } from "./cells.ts";
 import { beforeCatch, factsBetween, isEndedInTry } from "./conditions.ts";
 import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
+import { handBack, mayBeDisposed, setApart } from "./heirs.ts";
 import {
   disposed,
   escaped,
@@ -21,7 +22,6 @@ import {
   owned,
   sameValue,
   unknown,
-  unlink,
   value,
   type State,
   type Value,
@@ -148,7 +148,7 @@ class Flow {
       const cell = (ts.isIdentifier(id) ? cells.at(id) : undefined) ?? cells.slotAt(id);
       if (!cell) continue;
       if (is === "distinct") {
-        if (other) unlink(state, cell, this.paths.cells.at(other));
+        if (other) setApart(state, cell, cells.at(other));
         continue;
       }
       const named =
@@ -179,7 +179,7 @@ class Flow {
       case "own":
         return this.own(state, cell, v, event.site);
       case "set":
-        if (cell.kind !== "place") this.overwritten(v, cell, event.node, undefined);
+        if (cell.kind !== "place") this.overwritten(state, v, cell, event.node);
         this.unlink(state, cell);
         state.set(cell, value(event.to === "none" ? none : event.to === "null" ? nil : unknown));
         return;
@@ -229,7 +229,7 @@ class Flow {
       state.set(cell, { ...v, bits: (v.bits & ~none) | owned, sites: new Set([...v.sites, site]) });
       return;
     }
-    if (!site.declares) this.overwritten(v, cell, site.node, site);
+    if (!site.declares) this.overwritten(state, v, cell, site.node, site);
     else if (v.bits & owned && !(v.bits & (unknown | escaped)))
       for (const old of v.sites)
         this.report({
@@ -245,7 +245,8 @@ class Flow {
     state.set(cell, value(owned | other, new Set([site])));
   }
 
-  private overwritten(v: Value, cell: Cell, node: ts.Node, next: Site | undefined): void {
+  private overwritten(state: State, lost: Value, cell: Cell, node: ts.Node, next?: Site): void {
+    const v = handBack(state, cell, lost, node);
     if (!(v.bits & owned) || v.bits & (unknown | escaped | disposed)) return;
     if (cell.kind === "slot")
       return this.report({ kind: "loss", node, cell, surely: !(v.bits & (nil | none)) });
@@ -261,7 +262,7 @@ class Flow {
     if (source.link === cell) return; // it is that already
     if (!ts.isVariableDeclaration(node)) this.leaves(source, from, node);
     const before = state.get(cell);
-    if (before && !ts.isVariableDeclaration(node)) this.overwritten(before, cell, node, undefined);
+    if (before && !ts.isVariableDeclaration(node)) this.overwritten(state, before, cell, node);
     this.unlink(state, cell);
     const kept = from.kind === "place" || (from.kind === "parameter" && !(source.bits & owned));
     state.set(cell, { ...source, link: kept ? from : undefined });
@@ -330,12 +331,9 @@ class Flow {
         const inner = state.get(target);
         if (inner?.bits === none) this.report({ kind: "dispose-parameter", node, cell: target });
       }
-      state.set(target, {
-        ...(state.get(target) ?? value(0)),
-        bits: disposed,
-        sites: noSites,
-        at: certain ? node : undefined,
-      });
+      const before = state.get(target) ?? value(0);
+      const after = { ...before, bits: disposed, sites: noSites, at: certain ? node : undefined };
+      state.set(target, (target !== cell && mayBeDisposed(before, cell)) || after);
     }
   }
 

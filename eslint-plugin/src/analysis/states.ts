@@ -123,10 +123,3 @@ export function keepBits(bits: number, fact: Exclude<Fact["is"], "distinct">): n
       return bits & owned ? (bits & ~owned) | none : bits;
   }
 }
-
-/** Where two names mean different values, neither is the other's: `if (t !== a) t.dispose()`. */
-export function unlink(state: State, cell: Cell, other: Cell | undefined): void {
-  const v = state.get(cell);
-  if (v && other && v.link === other)
-    state.set(cell, { ...v, link: undefined, bits: v.bits & owned ? v.bits & ~none : v.bits });
-}
