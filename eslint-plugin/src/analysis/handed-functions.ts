@@ -9,7 +9,15 @@ import { functionHanded } from "./callee.ts";
 import { callSitesOf } from "./call-sites.ts";
 import type { Owner } from "../owner.ts";
 import type { Session } from "./session.ts";
-import { hasBody, unwrap, unwrapCallee, type CallLike, type FunctionWithBody } from "./syntax.ts";
+import { boundNames, referencesTo } from "./references.ts";
+import {
+  hasBody,
+  isTarget,
+  unwrap,
+  unwrapCallee,
+  type CallLike,
+  type FunctionWithBody,
+} from "./syntax.ts";
 
 /** Whether a call of a function that is handed in only looks at its argument of that index. */
 export function lendsToHanded(
@@ -20,10 +28,10 @@ export function lendsToHanded(
 ): boolean {
   if (owner.policy !== "protocol" || !ts.isCallExpression(call)) return false;
   const parameter = handedIn(session, call);
-  if (!parameter) return false;
+  if (!parameter || isReplaced(session, parameter)) return false;
   const given = functionsGiven(session, parameter);
-  if (given.length > 0) return given.every((fn) => looksOnly(session, fn, index));
-  return givesBack(session, call);
+  if (given.some((fn) => fn && !looksOnly(session, fn, index))) return false;
+  return (given.length > 0 && !given.includes(undefined)) || givesBack(session, call);
 }
 
 /** The parameter that a called function is, or that has it in a field. */
@@ -36,16 +44,22 @@ function handedIn(session: Session, call: ts.CallExpression): ts.ParameterDeclar
   return at && ts.isParameter(at) && ts.isFunctionLike(at.parent) ? at : undefined;
 }
 
-/** The functions the program is seen to hand in for a parameter that is one. */
+/** `fn = (t) => …`: another function takes the place of the one that is handed in. */
+const isReplaced = ({ oracle }: Session, parameter: ts.ParameterDeclaration): boolean =>
+  boundNames(parameter.name, parameter).some(({ id, declaration }) =>
+    referencesTo(oracle, declaration, id, parameter.parent).some((m) => m !== id && isTarget(m)),
+  );
+
+/** The functions the program hands in for a parameter that is one; undefined for an unseen one. */
 function functionsGiven(
   session: Session,
   { parent, name }: ts.ParameterDeclaration,
-): readonly FunctionWithBody[] {
+): readonly (FunctionWithBody | undefined)[] {
   if (!hasBody(parent) || !ts.isIdentifier(name)) return [];
   const at = parent.parameters.findIndex((p) => p.name === name);
   return callSitesOf(session.oracle, parent, "program").calls.flatMap((site) => {
     const argument = site.arguments?.[at];
-    return (argument && functionHanded(session.oracle, argument)) ?? [];
+    return argument ? [functionHanded(session.oracle, argument)] : [];
   });
 }
 

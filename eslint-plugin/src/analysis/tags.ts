@@ -67,8 +67,11 @@ export function readTags(declaration: ts.Node): Tags | undefined {
 }
 
 /** A sentence of its own: "Takes `x`.", "Takes the mask: it is ended with the layer." */
-const taking =
-  /(?:^|[.:;]\s)Takes (?:(?:over|ownership of) )?(?:the )?`?([\w$]+)`?(?: and `([\w$]+)`)?(?=[.:;])/g;
+const taking = new RegExp(
+  "(?:^|[.:;]\\s)Takes (?:(?:over|ownership of) )?(?:the )?" +
+    "`?([\\w$]+)`?(?: and `([\\w$]+)`)?(?=[.:;])",
+  "g",
+);
 /** "Takes the images of `batch`.": what the parameter holds, and nothing that is computed of it. */
 const takingInner = /(?:^|[.:;]\s)Takes the (\w+s) of `([\w$]+)`(?=[.:;])/g;
 const computed = /^(means|sums|logs|squares|roots|norms|differences|gradients|exponentials|signs)$/;
