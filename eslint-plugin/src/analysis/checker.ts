@@ -122,6 +122,12 @@ export class Checker implements Questions {
   isAny(type: ts.Type): boolean {
     return (type.flags & ts.TypeFlags.Any) !== 0;
   }
+  /** Whether a type is that of a function, or a part of it may be. */
+  mayBeCalled(type: ts.Type): boolean {
+    if (type.isUnion()) return type.types.some((part) => this.mayBeCalled(part));
+    const symbol = type.symbol as ts.Symbol | undefined;
+    return this.isAny(type) || type.getCallSignatures().length > 0 || symbol?.name === "Function";
+  }
   /** Whether a type is a tuple. */
   isTuple(type: ts.Type): boolean {
     return this.#checker.isTupleType(type);

@@ -237,9 +237,12 @@ export class Oracle {
     return signature?.getReturnType().symbol?.name === "Promise";
   }
   /** Whether an expression gives a function, or who knows what. */
-  mayBeFunction(node: ts.Node): boolean {
-    const type = this.#checker.presentTypeAt(node);
-    return this.#checker.isAny(type) || type.getCallSignatures().length > 0;
+  mayBeFunction(node: ts.Identifier | ts.PropertyAccessExpression): boolean {
+    const declaration = ts.isIdentifier(node) ? this.#declarationOf(node) : undefined;
+    const declared = ts.isPropertyAccessExpression(node)
+      ? declaredProperty(this.#checker, this.#checker.symbolAt(node.name))
+      : declaration && this.#declaredType(declaration);
+    return this.#checker.mayBeCalled(declared ?? this.#checker.typeAt(node));
   }
   /** The name of an expression's type, where it has one. */
   typeName(node: ts.Node): string {

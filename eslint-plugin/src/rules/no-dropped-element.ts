@@ -81,9 +81,11 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     }
     for (const cut of cutLists(session, file.problems())) report(cutBy(cut));
     for (const value of file.fresh) {
-      if (session.scopeAt(value.node) !== "out") continue;
-      checkUnreached(file, value, report);
-      if (value.outcome === "elements") report(lookedAt(file, value, "mapped"));
+      const unreached = unreachedOf(session, value);
+      const isMapped = value.outcome === "elements";
+      if ((!unreached && !isMapped) || session.scopeAt(value.node) !== "out") continue;
+      if (unreached) report(unreachedIn(file, value, unreached));
+      if (isMapped) report(lookedAt(file, value, "mapped"));
     }
   },
 });
@@ -99,30 +101,28 @@ const nameOf = (container: ts.Expression): string =>
   ts.isPropertyAccessExpression(container) ? container.name.text : container.getText();
 
 /** `x.split(2)[0]`, `const [a] = pair()`: some of several fresh values get no name. */
-function checkUnreached(
+function unreachedIn(
   file: FileAnalysis,
   value: FreshValue,
-  report: (finding: Finding<Id>) => void,
-): void {
-  const found = unreachedOf(file.session, value);
-  if (found?.kind === "picked") report(lookedAt(file, value, "picked"));
-  if (found?.kind === "cut")
-    report({
+  found: NonNullable<ReturnType<typeof unreachedOf>>,
+): Finding<Id> {
+  if (found.kind === "picked") return lookedAt(file, value, "picked");
+  if (found.kind === "cut")
+    return {
       mark: markOf(found.by),
       messageId: "cut",
       data: { ...wordsOf(value.owned), name: labelOf(found.by), list: labelOf(value.node) },
-    });
-  if (found?.kind !== "unpacked") return;
+    };
   const { node, owned } = value;
   const { declaration, rest } = found;
   const lost = rest.map((l) => l.label).join(", ");
   const fix = nameAndDispose(file.facts, declaration, owned, rest);
-  report({
+  return {
     mark: markOf(node),
     messageId: "unpacked",
     data: { noun: owned.owner.noun, name: labelOf(node), lost },
     suggest: fix ? [{ messageId: "nameThem", data: { lost }, fix }] : [],
-  });
+  };
 }
 
 /** A finding whose cure is a scope around the expression, which frees all but what it gives. */
