@@ -6,7 +6,16 @@
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
 import { disposesArguments, isDisposer } from "./disposes.ts";
-import { fieldOfThis, ownedMembers, reach, sharedElsewhere, type Member } from "./members.ts";
+import { heirsOf } from "./class-makers.ts";
+import { lineage } from "./holders.ts";
+import {
+  fieldOfThis,
+  mentionsField,
+  ownedMembers,
+  reach,
+  sharedElsewhere,
+  type Member,
+} from "./members.ts";
 import { isHolder } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
 import { pausesOf } from "./pauses.ts";
@@ -214,20 +223,40 @@ function givesOwn(session: Session, call: ts.Expression, name: string | undefine
 
 /**
  * The values a class keeps that nobody can end: it made them, has no method that sounds as if it
- * freed anything, and no class above it that may. A device that it asked for does not count.
+ * freed them, and no class above or below it that may. A device that it asked for does not count.
  */
 export function endlessMembers(session: Session, node: ts.ClassLikeDeclaration): Member[] {
-  const extending = baseOf(node) !== undefined;
-  const mayFree = node.members.some(
-    (m) => m.name !== undefined && isCallable(m) && freeing.test(m.name.getText()),
-  );
-  if (extending || mayFree) return [];
-  return ownedMembers(session, node).filter(
+  const line = lineage(node, session.oracle);
+  if (baseOf(line[line.length - 1]!)) return []; // who knows what it does
+  const owned = ownedMembers(session, node).filter(
     (m) =>
       m.owned.owner.policy === "generic" &&
       !isDevice(session, m.at) &&
       !sharedElsewhere(session, node, m.name),
   );
+  if (owned.length === 0) return [];
+  const all = [...line, ...heirsOf(session.oracle, node)];
+  return all.some((c) => mayFree(session, c, owned)) ? [] : owned;
+}
+
+/** Names that may speak of something else than of what the object holds. */
+const vague = /^(clear|reset|stop|remove|delete|evict|kill|close|detach)/i;
+
+/** Whether a class has a method that may free some values, by its name. */
+function mayFree(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  values: readonly Member[],
+): boolean {
+  const { facts } = session.oracle;
+  return node.members.some((m) => {
+    const name = m.name && isCallable(m) ? m.name.getText() : "";
+    if (!freeing.test(name)) return false;
+    if (!vague.test(name)) return true;
+    return [...reach(facts, node, [m])].some((r) =>
+      values.some((v) => mentionsField(facts, r, v.name)),
+    );
+  });
 }
 
 /** Whether an expression gives a device, which frees all it made when it is destroyed. */

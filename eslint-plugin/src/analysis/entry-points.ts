@@ -1,7 +1,7 @@
 /**
  * Entry points: what a package offers to others, by its package.json. Callers of such functions may
  * be programs nobody here can see, so that a scope around every call site in this program proves
- * nothing about them. Used by `scope-context.ts` alone.
+ * nothing about them. Used by `scope-context.ts` and the rule about members.
  */
 import ts from "typescript";
 import type { Oracle } from "./oracle.ts";

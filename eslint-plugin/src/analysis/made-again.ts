@@ -4,9 +4,10 @@
  * class can end them. Used by the rule about members.
  */
 import ts from "typescript";
-import { callsNamed, indexFile } from "./call-index.ts";
+import { indexFile } from "./call-index.ts";
 import { callSitesOf, nameOf } from "./call-sites.ts";
-import { handedTo } from "./callbacks.ts";
+import { functionValue, handedTo, isEventHandler } from "./callbacks.ts";
+import { madeWithObject, makersOf } from "./class-makers.ts";
 import { enclosingFunction } from "./fate.ts";
 import { fieldOfThis, type Member } from "./members.ts";
 import { calledWith } from "./runs-often.ts";
@@ -27,17 +28,26 @@ const first = new RegExp(
 );
 const furthest = 4;
 
-/** Whether the program makes instances of a class again and again, as it runs. */
-export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration): boolean {
-  const name = node.name?.text;
-  if (name === undefined) return false;
-  return callsNamed(session.oracle, name).some(
-    (call) =>
-      ts.isNewExpression(call) &&
-      session.oracle.declarationAt(call.expression) === node &&
-      !within(call, node) &&
-      !isMadeOnce(call) &&
-      recurs(session, call),
+/**
+ * Whether the program makes instances of a class again and again, as it runs: itself, or with each
+ * object of another class that is.
+ */
+export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration, depth = 0): boolean {
+  if (node.name === undefined || depth > furthest) return false;
+  return makersOf(session.oracle, node).some((call) => {
+    if (isMadeOnce(call) || isInOwnMethod(call, node)) return false;
+    const whole = madeWithObject(call);
+    if (whole) return whole !== node && isMadeAgain(session, whole, depth + 1);
+    return recurs(session, call, depth);
+  });
+}
+
+/** Whether an object of a class makes it, which may be a part of that object. */
+function isInOwnMethod(call: ts.Node, node: ts.ClassLikeDeclaration): boolean {
+  const member = ts.findAncestor(call, (n) => n.parent === node);
+  return (
+    member !== undefined &&
+    !(ts.getCombinedModifierFlags(member as ts.Declaration) & ts.ModifierFlags.Static)
   );
 }
 
@@ -82,6 +92,7 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
   if (!fn || ts.isConstructorDeclaration(fn) || depth > furthest) return false;
   if (ts.isSetAccessorDeclaration(fn)) return true;
   if (asksForDevice(session, fn)) return false;
+  if (isEventHandler(fn)) return true;
   const host = handedTo(fn);
   if (host)
     return (
@@ -94,7 +105,7 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
   return (
     calls.some((c) => !within(c, fn) && !isMadeOnce(c) && recurs(session, c, depth + 1)) ||
-    values.some(isHandedOn)
+    values.some((v) => isHandedOn(v) || isEventHandler(functionValue(v)))
   );
 }
 

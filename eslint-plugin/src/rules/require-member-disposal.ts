@@ -27,6 +27,7 @@ import {
   inheritsEnding,
   isLeftByBase,
 } from "../analysis/inherited-endings.ts";
+import { isOfferedByName } from "../analysis/entry-points.ts";
 import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import { leftOutOf } from "../analysis/partial-records.ts";
@@ -152,19 +153,12 @@ function checkClass(
           messageId: "inherited",
           data: { field: `this.${m.name}`, noun: m.owned.owner.noun, method: endOf(m.owned) },
         });
-    if (base) return forgotten;
-    const always = requireDispose || isMadeAgain(file.session, node);
-    const first =
-      !always && isKeptToTheEnd(file.session, node)
-        ? endlessMembers(file.session, node)[0]?.name
-        : "";
-    for (const m of members)
-      if (always || m.name === first || onlyGrows(file.session, node, m))
-        report({
-          mark: markOf(m.at),
-          messageId: "noDispose",
-          data: { field: `this.${m.name}`, noun: m.owned.owner.noun, method: endOf(m.owned) },
-        });
+    for (const m of endlessOf(file.session, node, members, requireDispose))
+      report({
+        mark: markOf(m.at),
+        messageId: "noDispose",
+        data: { field: `this.${m.name}`, noun: m.owned.owner.noun, method: endOf(m.owned) },
+      });
     return forgotten;
   }
   const reached = reach(
@@ -203,6 +197,31 @@ function checkClass(
     forgotten.add(data.field);
   }
   return forgotten;
+}
+
+/**
+ * The fields for which a class that has no ending should have one: of GPU objects, one is enough to
+ * say so.
+ */
+function endlessOf(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  members: readonly Member[],
+  always: boolean,
+): readonly Member[] {
+  const isGeneric = members[0]!.owned.owner.policy === "generic";
+  if (baseOf(node) && !isGeneric) return [];
+  if (always && !baseOf(node)) return members;
+  const grows = (): readonly Member[] =>
+    baseOf(node) ? [] : members.filter((m) => onlyGrows(session, node, m));
+  if (!isGeneric) return isMadeAgain(session, node) ? members : grows();
+  const [first] = endlessMembers(session, node);
+  const comesAndGoes =
+    first !== undefined &&
+    (isMadeAgain(session, node) ||
+      isKeptToTheEnd(session, node) ||
+      isOfferedByName(session.oracle, node));
+  return comesAndGoes ? [first] : grows();
 }
 
 /** An ending of a class that takes the place of its base's and does not call it. */

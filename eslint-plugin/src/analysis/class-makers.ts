@@ -1,0 +1,70 @@
+/**
+ * Class makers: the classes that extend a class of the program, and where the program makes
+ * instances of any of them. Used by `made-again.ts` and the verbs about endings.
+ */
+import ts from "typescript";
+import { callsNamed, sourcesOf } from "./call-index.ts";
+import type { Oracle } from "./oracle.ts";
+import { baseOf } from "./syntax.ts";
+
+/** The classes of a program by the name of what they extend. */
+function heirsByName(
+  program: ts.Program,
+  facts: Oracle["facts"],
+): ReadonlyMap<string, readonly ts.ClassLikeDeclaration[]> {
+  const found = new Map<string, ts.ClassLikeDeclaration[]>();
+  for (const node of facts.of(program, sourcesOf).flatMap((file) => facts.classes(file))) {
+    const base = baseOf(node)?.expression;
+    const name = base && (ts.isPropertyAccessExpression(base) ? base.name : base).getText();
+    if (name !== undefined) found.set(name, [...(found.get(name) ?? []), node]);
+  }
+  return found;
+}
+
+/** The classes of the program that extend a class, directly or not. */
+export function heirsOf(
+  oracle: Oracle,
+  node: ts.ClassLikeDeclaration,
+): ReadonlySet<ts.ClassLikeDeclaration> {
+  const found = new Set<ts.ClassLikeDeclaration>();
+  const all = oracle.facts.of(oracle.program, heirsByName);
+  const visit = (base: ts.ClassLikeDeclaration): void => {
+    for (const heir of all.get(base.name?.text ?? "") ?? []) {
+      const named = baseOf(heir)?.expression;
+      if (found.has(heir) || !named || oracle.declarationAt(named) !== base) continue;
+      found.add(heir);
+      visit(heir);
+    }
+  };
+  visit(node);
+  return found;
+}
+
+/** Every `new` of a class, or of one that extends it. */
+export function makersOf(oracle: Oracle, node: ts.ClassLikeDeclaration): ts.NewExpression[] {
+  return [node, ...heirsOf(oracle, node)].flatMap((made) =>
+    callsNamed(oracle, made.name?.text ?? "").filter(
+      (call): call is ts.NewExpression =>
+        ts.isNewExpression(call) && oracle.declarationAt(call.expression) === made,
+    ),
+  );
+}
+
+/** The class of whose object something is a part, made when that is. */
+export function madeWithObject(at: ts.Node): ts.ClassLikeDeclaration | undefined {
+  const home = ts.findAncestor(
+    at,
+    (n) =>
+      ts.isConstructorDeclaration(n) ||
+      ts.isPropertyDeclaration(n) ||
+      ts.isFunctionLike(n) ||
+      ts.isSourceFile(n),
+  );
+  const isStatic =
+    home !== undefined &&
+    ts.isPropertyDeclaration(home) &&
+    (ts.getCombinedModifierFlags(home) & ts.ModifierFlags.Static) !== 0;
+  const isMaking =
+    home && !isStatic && (ts.isConstructorDeclaration(home) || ts.isPropertyDeclaration(home));
+  return isMaking && ts.isClassLike(home.parent) ? home.parent : undefined;
+}
