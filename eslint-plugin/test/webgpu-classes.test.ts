@@ -227,4 +227,69 @@ webgpu(
 );
 webgpu("a call of no type that may be of the method", pipelines("initialize()"), [O]);
 
+/** A class that keeps a buffer and has no end. */
+const patch =
+  "class Patch { buffer: GPUBuffer; constructor(readonly d: GPUDevice) {\n" +
+  "this.buffer = d.createBuffer({ size: 4 }); } draw() { return this.buffer.size; } }\n";
+
+webgpu(
+  "an endless class of which an event makes one, by a method of its own",
+  "class Patch { buffer: GPUBuffer; private constructor(readonly d: GPUDevice) {\n" +
+    "this.buffer = d.createBuffer({ size: 4 }); }\n" +
+    "static create(d: GPUDevice) { return new Patch(d); } draw() { return this.buffer.size; } }\n" +
+    "export function f(d: GPUDevice, b: HTMLElement, all: Patch[]) {\n" +
+    'b.addEventListener("click", () => { all.push(Patch.create(d)); }); }',
+  [M],
+);
+webgpu(
+  "an endless class that is a part of one made for each event",
+  patch +
+    "class Field { patch: Patch; constructor(d: GPUDevice) { this.patch = new Patch(d); } }\n" +
+    "export function f(d: GPUDevice, b: HTMLElement, all: Field[]) {\n" +
+    "b.onclick = () => { all.push(new Field(d)); }; }",
+  [M],
+);
+webgpu(
+  "an endless class that is a part of one made once",
+  patch +
+    "class Field { patch: Patch; constructor(d: GPUDevice) { this.patch = new Patch(d); } }\n" +
+    "export function start(d: GPUDevice) { const field = new Field(d); return field; }",
+  [],
+);
+webgpu(
+  "an endless class of which heirs are made for each event, told by its first field",
+  "class Patch { a: GPUBuffer; b: GPUBuffer; constructor(readonly d: GPUDevice) {\n" +
+    "this.a = d.createBuffer({ size: 4 });\nthis.b = d.createBuffer({ size: 4 }); } }\n" +
+    "class Grass extends Patch { size() { return this.a.size + this.b.size; } }\n" +
+    "export function f(d: GPUDevice, b: HTMLElement, all: Patch[]) {\n" +
+    "b.onclick = () => { all.push(new Grass(d)); }; }",
+  [M],
+);
+webgpu(
+  "a class without an end whose heir has one",
+  patch +
+    "class Grass extends Patch { release() { this.buffer.destroy(); } }\n" +
+    "export function f(d: GPUDevice, b: HTMLElement, all: Patch[]) {\n" +
+    "b.onclick = () => { all.push(new Grass(d)); }; }",
+  [],
+);
+webgpu(
+  "an endless class with a method that only sounds as if it freed something",
+  "class Patch { buffer: GPUBuffer; on = true; constructor(readonly d: GPUDevice) {\n" +
+    "this.buffer = d.createBuffer({ size: 4 }); } stop() { this.on = false; } }\n" +
+    "export function f(d: GPUDevice, b: HTMLElement, all: Patch[]) {\n" +
+    "b.onclick = () => { all.push(new Patch(d)); }; }",
+  [M],
+);
+
+webgpu(
+  "what a class keeps once for all of its objects",
+  "class Patch { static blank: GPUBuffer; constructor(readonly b: GPUBuffer) {}\n" +
+    "static prepare(d: GPUDevice) { this.blank = d.createBuffer({ size: 4 }); }\n" +
+    "static create() { return new Patch(this.blank); } }\n" +
+    "export function f(b: HTMLElement, all: Patch[]) {\n" +
+    "b.onclick = () => { all.push(Patch.create()); }; }",
+  [],
+);
+
 test.run();
