@@ -68,3 +68,11 @@ export function madeWithObject(at: ts.Node): ts.ClassLikeDeclaration | undefined
     home && !isStatic && (ts.isConstructorDeclaration(home) || ts.isPropertyDeclaration(home));
   return isMaking && ts.isClassLike(home.parent) ? home.parent : undefined;
 }
+
+/** Whether something of a class stands in a static member, whose `this` is the class. */
+export function isInStatic(at: ts.Node, node: ts.ClassLikeDeclaration): boolean {
+  const member = ts.findAncestor(at, (n) => n.parent === node) as ts.Declaration | undefined;
+  return (
+    member !== undefined && (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0
+  );
+}

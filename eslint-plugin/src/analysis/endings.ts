@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
 import { disposesArguments, isDisposer } from "./disposes.ts";
-import { heirsOf } from "./class-makers.ts";
+import { heirsOf, isInStatic } from "./class-makers.ts";
 import { lineage } from "./holders.ts";
 import {
   fieldOfThis,
@@ -232,6 +232,7 @@ export function endlessMembers(session: Session, node: ts.ClassLikeDeclaration):
     (m) =>
       m.owned.owner.policy === "generic" &&
       !isDevice(session, m.at) &&
+      !isInStatic(m.at, node) &&
       !sharedElsewhere(session, node, m.name),
   );
   if (owned.length === 0) return [];

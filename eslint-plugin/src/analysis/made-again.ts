@@ -7,7 +7,7 @@ import ts from "typescript";
 import { indexFile } from "./call-index.ts";
 import { callSitesOf, nameOf } from "./call-sites.ts";
 import { functionValue, handedTo, isEventHandler } from "./callbacks.ts";
-import { madeWithObject, makersOf } from "./class-makers.ts";
+import { isInStatic, madeWithObject, makersOf } from "./class-makers.ts";
 import { enclosingFunction } from "./fate.ts";
 import { fieldOfThis, type Member } from "./members.ts";
 import { calledWith } from "./runs-often.ts";
@@ -43,13 +43,8 @@ export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration, dep
 }
 
 /** Whether an object of a class makes it, which may be a part of that object. */
-function isInOwnMethod(call: ts.Node, node: ts.ClassLikeDeclaration): boolean {
-  const member = ts.findAncestor(call, (n) => n.parent === node);
-  return (
-    member !== undefined &&
-    !(ts.getCombinedModifierFlags(member as ts.Declaration) & ts.ModifierFlags.Static)
-  );
-}
+const isInOwnMethod = (call: ts.Node, node: ts.ClassLikeDeclaration): boolean =>
+  within(call, node) && !isInStatic(call, node);
 
 /**
  * Whether a class goes on putting values into a table or list of its own and takes none out:

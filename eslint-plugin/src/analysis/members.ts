@@ -77,12 +77,8 @@ export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): M
     });
   };
   for (const member of node.members) {
-    if (isStatic(member)) continue; // its `this` is the class
-    if (
-      ts.isPropertyDeclaration(member) &&
-      member.initializer &&
-      !ts.isArrowFunction(member.initializer)
-    )
+    const isField = ts.isPropertyDeclaration(member) && !isStatic(member);
+    if (isField && member.initializer && !ts.isArrowFunction(member.initializer))
       note(memberName(member.name), member.initializer, node);
     ts.forEachChild(member, (c) => {
       visit(c, member);
