@@ -17,7 +17,7 @@ import { givesLivePart } from "./live-parts.ts";
 import { callFreshness } from "./is-fresh.ts";
 import { isAnything, isHolder, isLoose, type Owner } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
-import { referencesTo } from "./references.ts";
+import { boundNames, referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
 import { isTarget, isUsing, someWithin, unwrap, type CallLike } from "./syntax.ts";
 import { namesDescriptor } from "./made-with.ts";
@@ -98,6 +98,12 @@ class Described implements Mention {
   }
   get parted(): boolean {
     return this.shape === "one" && handsOnPart(this.#session, this.fate, this.#owned.owner);
+  }
+  get unpacked(): boolean {
+    const { name } = this.fate.node as ts.VariableDeclaration;
+    if (!ts.isObjectBindingPattern(name) || isLoose(this.#owned.owner)) return false;
+    const names = boundNames(name, this.fate.node as ts.VariableDeclaration);
+    return names.every(({ id }) => this.#session.oracle.ownedAt(id) === null);
   }
   get promise(): boolean {
     return isPromiseMember(this.fate.member);

@@ -55,6 +55,8 @@ export interface Mention {
   readonly shared: boolean;
   /** For `read`: a part that is an object goes to somebody, who may use or end the whole by it. */
   readonly parted: boolean;
+  /** For `bound`: a pattern that takes plain parts of it, such as its shape. */
+  readonly unpacked: boolean;
   /** `then` and its like. */
   readonly promise: boolean;
   /** `x[Symbol.dispose]()`. */
@@ -164,6 +166,12 @@ export const mentions: readonly Row[] = [
   { kind: "yielded", effect: "returns", example: "yield t" },
   { kind: "thrown", effect: "takes", example: "throw t" },
   { kind: "field", effect: "stores", example: "class { x = t }" },
+  {
+    kind: "bound",
+    when: (m) => m.shape === "one" && m.unpacked,
+    effect: "borrows",
+    example: "const { shape } = t",
+  },
   { kind: "bound", effect: "aliases", example: "const other = t" },
   { kind: "assigned", when: (m) => m.left === "alias", effect: "borrows", example: "p.grad = t" },
   { kind: "assigned", when: (m) => m.left === "place", effect: "stores", example: "this.x = t" },
