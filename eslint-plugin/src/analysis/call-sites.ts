@@ -3,7 +3,7 @@
  * are asked for are ever resolved. Used by `scope-context.ts`.
  */
 import ts from "typescript";
-import { indexFile, sourcesOf } from "./call-index.ts";
+import { callsNamed, indexFile, sourcesOf } from "./call-index.ts";
 import type { Oracle } from "./oracle.ts";
 import { isTarget, type CallLike, type FunctionWithBody } from "./syntax.ts";
 
@@ -41,6 +41,19 @@ export function callSitesOf(
       if (refersTo(oracle, id, targets)) values.push(id);
   }
   return { calls, values, reads };
+}
+
+/** The calls of a function by the property of an object that holds it: `{ learn, stop: end }`. */
+export function callsByProperty(oracle: Oracle, value: ts.Node): readonly CallLike[] {
+  const { parent: property } = value;
+  const holds =
+    ts.isShorthandPropertyAssignment(property) ||
+    (ts.isPropertyAssignment(property) && property.initializer === value);
+  if (!holds || !ts.isIdentifier(property.name)) return [];
+  const target = new Set<ts.Node>([property]);
+  return callsNamed(oracle, property.name.text).filter((call) =>
+    refersTo(oracle, calleeName(call), target),
+  );
 }
 
 /** The reads of a property in a file. */

@@ -78,7 +78,8 @@ function functionBehind(
   const declaration = symbol.valueDeclaration;
   if (!declaration || hops > 4) return undefined;
   const isKnown =
-    ts.isFunctionDeclaration(declaration) || (hops > 0 && isVariableOfLibrary(declaration));
+    ts.isFunctionDeclaration(declaration) ||
+    (hops > 0 && (isVariableOfLibrary(declaration) || bodyOf(declaration) !== undefined));
   if (isKnown) return hops > 0 ? symbol : undefined;
   const next = valueOf(context, declaration);
   return next && functionBehind(context, next, hops + 1);
@@ -87,8 +88,13 @@ function functionBehind(
 const isVariableOfLibrary = (declaration: ts.Declaration): boolean =>
   ts.isVariableDeclaration(declaration) && declaration.getSourceFile().isDeclarationFile;
 
-/** What a constant was given, by name or out of an object, or the function its type names. */
+/** What a constant or a property of an object was given by name, or the function its type names. */
 function valueOf(context: CalleeContext, declaration: ts.Declaration): ts.Symbol | undefined {
+  if (ts.isShorthandPropertyAssignment(declaration)) return context.symbolAt(declaration.name);
+  if (ts.isPropertyAssignment(declaration)) {
+    const value = unwrap(declaration.initializer);
+    return ts.isIdentifier(value) ? context.symbolAt(value) : undefined;
+  }
   if (!(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)) return undefined;
   if (ts.isVariableDeclaration(declaration)) {
     const named = typeNamed(declaration);

@@ -4,7 +4,7 @@
  * `slot-losses.ts`, and for the calls that call back by `made-again.ts`.
  */
 import ts from "typescript";
-import { callSitesOf, nameOf } from "./call-sites.ts";
+import { callsByProperty, callSitesOf, nameOf } from "./call-sites.ts";
 import { functionValue, handedTo, isEventHandler } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isExported } from "./exported.ts";
@@ -95,13 +95,23 @@ function isRoute(host: CallLike): boolean {
 /** Whether the program calls a function in a loop, from itself, or from one that runs often. */
 function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   if (!hasBody(fn) || depth > 3) return false;
-  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  const { calls: named, values } = callSitesOf(session.oracle, fn, "program");
+  const kept = values.map((value) => callsByProperty(session.oracle, value));
+  const calls = [...named, ...kept.flat()];
   if (calls.some((call, i) => calls.slice(i + 1).some((other) => isCallAfter(call, other))))
     return true;
-  return [...calls.filter((c) => isSurely(session, c, fn)), ...values].some((site) => {
+  const others = values.filter((_, i) => kept[i]?.length === 0);
+  return [...calls.filter((c) => isSurely(session, c, fn)), ...others].some((site) => {
     const caller = enclosingFunction(site);
-    const home = ts.isClassElement(fn) ? homeOfReceiver(session, site) : undefined;
-    if (home && within(home, caller ?? home)) return isInLoop(site, home);
+    const isMember = isOfObject(fn) || kept.some((list) => list.some((call) => call === site));
+    const home = isMember ? homeOfReceiver(session, site) : undefined;
+    if (home && within(home, caller ?? home)) {
+      if (isInLoop(site, home)) return true;
+      const turns = goesOverKept(session, home);
+      const next = turns && enclosingFunction(turns);
+      if (!next) return false;
+      return isInLoop(turns.parent, next) || isCalledAgain(session, next, depth + 1);
+    }
     if (within(site, fn) || isHandedToRepeat(site) || isEventHandler(functionValue(site)))
       return true;
     if (isInLoop(site, caller) || (caller && isCalledByOthers(session, caller))) return true;
@@ -110,6 +120,31 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
   });
 }
+
+/** A method, of a class or of an object: what it fills is of the object it is called on. */
+const isOfObject = (fn: ts.Node): boolean =>
+  ts.isClassElement(fn) || ts.isObjectLiteralExpression(fn.parent);
+
+/**
+ * The loop, or the call with a callback, that takes one after the other from a list that outlives
+ * the function: `for (const part of this.parts)`. The next time it takes the same ones.
+ */
+function goesOverKept(session: Session, home: ts.Node): ts.Node | undefined {
+  const turns = ts.isForOfStatement(home) ? home : handedTo(home);
+  const walked = turns && (ts.isForOfStatement(turns) ? turns.expression : receiverOf(turns));
+  if (!turns || !walked) return undefined;
+  const root = rootOf(walked);
+  if (root.kind === ts.SyntaxKind.ThisKeyword) return turns;
+  const list = ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;
+  const isOuter =
+    list && ts.isVariableDeclaration(list) && enclosingFunction(list) !== enclosingFunction(turns);
+  return isOuter ? turns : undefined;
+}
+
+const receiverOf = ({ expression }: CallLike): ts.Expression | undefined =>
+  ts.isPropertyAccessExpression(expression) && expression.name.text === "forEach"
+    ? expression.expression
+    : undefined;
 
 /** Whether a loop calls a function on the same object each time. */
 export function isCalledInLoop(session: Session, fn: ts.Node): boolean {
