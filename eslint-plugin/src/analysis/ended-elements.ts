@@ -1,9 +1,10 @@
 /**
- * Ended elements: fields with lists or tables whose class ends what it takes out of them. Such a
- * class owns what they hold, whoever made it, and an empty list in their place loses that. Used by
- * `removals.ts`.
+ * Ended elements: fields with lists or tables whose class ends what it takes out of them, and such
+ * variables that closures share. Their holder owns what they hold, whoever made it, and what leaves
+ * them is lost. Used by `removals.ts`.
  */
 import ts from "typescript";
+import { handedTo } from "./callbacks.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
 import { visitVerb } from "./mention-events.ts";
@@ -30,6 +31,29 @@ export function losesEnded(session: Session, { left, right, operatorToken }: ts.
   });
 }
 
+/** A list that starts empty in the function around this one, which ends elements of it. */
+export function endsOwnElements(session: Session, list: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(list) ? session.oracle.declarationAt(list) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
+  const { name, initializer } = declaration;
+  const home = enclosingFunction(declaration);
+  if (!home || home === enclosingFunction(list) || !ts.isIdentifier(name)) return false;
+  if (!initializer || !isEmptyContainer(unwrap(initializer))) return false;
+  const ids = referencesTo(session.oracle, declaration, name, home).filter((id) => id !== name);
+  return ids.some((id) => id !== list && endsElements(session, id)) && !ids.some(isHandedOut);
+}
+
+/** `() => all.at(-1)`, `return all`: who gets an element that stays may end it. */
+function isHandedOut(list: ts.Identifier): boolean {
+  const { kind, member, node } = fateOf(list);
+  if (kind === "returned") return true;
+  const stays = kind === "receiver" && /^(at|find|findLast|get|slice|filter|values)$/.test(member);
+  if (!stays && kind !== "element") return false;
+  const given = fateOf(node as ts.Expression);
+  const fn = given.kind === "returned" ? enclosingFunction(list) : undefined;
+  return fn !== undefined && !handedTo(fn);
+}
+
 /** Whether a mention of a list ends elements: in a loop over it, or after it takes them out. */
 function endsElements(session: Session, list: ts.Expression): boolean {
   if (ends(session, list)) return true;
@@ -46,6 +70,8 @@ function endsElements(session: Session, list: ts.Expression): boolean {
 
 /** `free(t)`, `for (const t of ts) t.dispose()`. */
 function ends(session: Session, mention: ts.Expression): boolean {
-  const { effect, fate } = transferOf(session, mention);
+  const { effect, fate, next } = transferOf(session, mention);
+  const isWalked = effect === "passes" && next && fateOf(next).kind === "iterated";
+  if (isWalked) return visitVerb(session, fateOf(next)) === "dispose";
   return effect === "disposes" || (effect === "visits" && visitVerb(session, fate) === "dispose");
 }

@@ -7,7 +7,7 @@ import ts from "typescript";
 import { isAnything } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { handedTo } from "./callbacks.ts";
-import { losesEnded } from "./ended-elements.ts";
+import { endsOwnElements, losesEnded } from "./ended-elements.ts";
 import { isMadeToEnd } from "./left-fields.ts";
 import { referencesTo } from "./references.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
@@ -19,7 +19,7 @@ import { putInto } from "./inner-lists.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { isRefMaker } from "./slots.ts";
-import { isInLoop, rootOf, someWithin, unwrap, within } from "./syntax.ts";
+import { rootOf, someWithin, unwrap, within } from "./syntax.ts";
 import { isOnOtherWay } from "./ways.ts";
 
 /** One or all values taken out of a container. */
@@ -52,6 +52,7 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
   const lent = found.owned.owner.policy === "generic" && !local;
   if (lent && !isFilled(session, found.container)) return null;
   if (isAtHand(session, found)) return null;
+  if (isShared(session, found.container) && endsBefore(session, node)) return null;
   return mentionedElsewhere(session, found) ? null : { ...found, local };
 }
 
@@ -126,6 +127,7 @@ function emptied(session: Session, node: ts.BinaryExpression): Found | null {
  * else.
  */
 function holds(session: Session, container: ts.Expression): boolean {
+  if (endsOwnElements(session, container)) return true;
   if (ts.isPropertyAccessExpression(container))
     return (
       container.expression.kind === ts.SyntaxKind.ThisKeyword || isFilledRecord(session, container)
@@ -208,9 +210,9 @@ function isFilled(session: Session, container: ts.Expression): boolean {
 function mentionedElsewhere(session: Session, found: Found): boolean {
   const { node, container } = found;
   const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
-  const turns = isInLoop(node, blockOf(session, container) ?? root);
+  const last = lastLoop(node, blockOf(session, container) ?? root)?.end ?? node.end;
   const visit = (inner: ts.Node): boolean => {
-    if (inner === node || (inner.pos > node.end && !turns)) return false;
+    if (inner === node || inner.pos > last) return false;
     if (ts.isIdentifier(inner) && isDeclared(inner)) return false;
     const isMention =
       (ts.isPropertyAccessExpression(inner) || ts.isIdentifier(inner)) &&
@@ -224,6 +226,31 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
     return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
   };
   return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
+}
+
+/** A variable that closures share. */
+function isShared({ oracle }: Session, container: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(container) ? oracle.declarationAt(container) : undefined;
+  const home = declaration && enclosingFunction(declaration);
+  return home !== undefined && home !== enclosingFunction(container);
+}
+
+/** `t.dispose(); order.pop();`: what a function ends first may be what it takes out then. */
+function endsBefore(session: Session, node: ts.Node): boolean {
+  const ends = (at: ts.Node): boolean =>
+    at.pos < node.pos &&
+    ts.isIdentifier(at) &&
+    session.oracle.ownedAt(at) !== null &&
+    session.transfer(at).effect === "disposes";
+  return someWithin(enclosingFunction(node) ?? node, ends);
+}
+
+/** The outermost loop around a node. */
+function lastLoop(node: ts.Node, root: ts.Node): ts.Node | undefined {
+  let found: ts.Node | undefined;
+  for (let at = node; at !== root && !ts.isSourceFile(at); at = at.parent)
+    if (ts.isIterationStatement(at, false)) found = at;
+  return found;
 }
 
 /** The block that a local list is declared in: every turn of a loop around it has another. */
@@ -267,6 +294,11 @@ function isOfOtherKey({ oracle }: Session, mention: ts.Expression, { node }: Fou
 function givesOrEnds(session: Session, call: ts.CallExpression, { container }: Found): boolean {
   const field = fieldOfThis(container);
   const { body } = session.oracle.callee(call);
+  if (body && ts.isIdentifier(container))
+    return someWithin(
+      body,
+      (at) => ts.isIdentifier(at) && samePlace(session.oracle, at, container) && mayTake(at),
+    );
   if (!field || !body || !hasThis(call)) return false;
   if (session.oracle.ownedAt(call) && fateOf(call).kind === "dropped") return false;
   return mentionsField(session.oracle.facts, body, field.name.text, (at) => {
