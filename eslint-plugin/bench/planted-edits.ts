@@ -20,6 +20,8 @@ export const lots: readonly (readonly string[])[] = [
   ["helpers", "modules", "pipeline", "hierarchy", "server", "decoder"],
   ["augment", "replay", "finetune", "filters", "metrics", "mixture", "chat"],
   ["variational", "tagger", "toolbox", "dashboard", "federated", "particles", "factors"],
+  ["river", "shelf", "citations", "sentinel", "sweep", "patches", "rollback"],
+  ["rollouts", "spectrogram", "captioner", "retrieval", "codec", "sessions", "curriculum"],
 ];
 
 /** A planted leak. */
