@@ -11,6 +11,7 @@ import { guarded, onlyUsed } from "./fresh-variables.ts";
 import { joinAll } from "./join.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
+import { isStore } from "./slots.ts";
 import {
   hasBody,
   isNullish,
@@ -150,14 +151,16 @@ const isDecorated = (fn: ts.Node): boolean =>
 /** Whether what is returned is also put away, or into somebody's hands: it has an owner then. */
 function isKept(session: Session, fn: ts.Node, value: ts.Expression): boolean {
   const bare = unwrap(value);
-  if (!ts.isIdentifier(bare)) return false;
-  const owned = session.oracle.ownedAt(bare);
-  if (owned?.owner.policy !== "generic" || owned.shape === "many") return false;
+  if (ts.isBinaryExpression(bare) && isStore(bare)) return !ts.isIdentifier(bare.left);
+  const owned = ts.isIdentifier(bare) ? session.oracle.ownedAt(bare) : null;
+  if (!ts.isIdentifier(bare) || !owned) return false;
+  const isGeneric = owned.owner.policy === "generic";
+  if (isGeneric && owned.shape === "many") return false;
   const declaration = session.oracle.declarationAt(bare);
   if (!declaration || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name))
     return false;
   return referencesTo(session.oracle, declaration, declaration.name, fn).some((id) => {
     const { effect } = session.transfer(id);
-    return effect === "takes" || effect === "stores";
+    return effect === "stores" || (isGeneric && effect === "takes");
   });
 }
