@@ -144,7 +144,7 @@ class GraphConv extends Module<[graph: Graph, parts: readonly Tensor[]], Tensor[
   }
 }
 
-class Classifier extends Module<[graph: Graph], Tensor> {
+class Classifier extends Module<[graph: Graph]> {
   readonly layers = [new GraphConv(FEATURES, 5), new GraphConv(5, CLASSES, { last: true })];
 
   override forward(graph: Graph): Tensor {

@@ -36,7 +36,7 @@ function cut(images: Tensor): Tensor {
   return squares.reshape(n, side * side, PATCH * PATCH).moveToOuter();
 }
 
-class Block extends Module<[x: Tensor, onMap?: (map: Tensor) => void], Tensor> {
+class Block extends Module<[x: Tensor, onMap?: (map: Tensor) => void]> {
   readonly norm = new LayerNorm(WIDTH);
   readonly attention = new MultiheadAttention(WIDTH, 2, { batchFirst: true });
   readonly mlp = new Sequential(new Linear(WIDTH, 8), new GELU(), new Linear(8, WIDTH));
@@ -58,7 +58,7 @@ class Block extends Module<[x: Tensor, onMap?: (map: Tensor) => void], Tensor> {
   }
 }
 
-class VisionTransformer extends Module<[images: Tensor], Tensor> {
+class VisionTransformer extends Module<[images: Tensor]> {
   readonly embed = new Linear(PATCH * PATCH, WIDTH);
   readonly blocks = [new Block(), new Block()];
   readonly head = new Linear(WIDTH, CLASSES);

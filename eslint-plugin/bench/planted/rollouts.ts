@@ -153,7 +153,7 @@ class Ppo implements Disposable {
     using all = stack(losses);
     for (const loss of losses) loss.dispose();
     using mean = all.mean();
-    return mean.item();
+    return await mean.item();
   }
 
   #descend({ obs, action, logProb, advantage, target }: Sample): Tensor {

@@ -11,7 +11,7 @@ const WIDTH = 5;
 interface Request {
   readonly client: string;
   readonly input: Tensor;
-  resolve(output: Tensor): void;
+  resolve: (output: Tensor) => void;
   reject(error: Error): void;
 }
 

@@ -41,7 +41,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const { owned } = slot;
     if (isNullish(value) || isEmptyContainer(value))
       return fillsOnly(node) ? [] : [{ node, owned }];
-    if (owned.shape === "many" && session.freshness(value) !== "fresh")
+    if (owned.shape === "many")
       return givesPart(session, node.right, node.left) ? [{ node, owned, part: true }] : [];
     if (surely || slot.atOnce) return [{ node, owned }];
     const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
