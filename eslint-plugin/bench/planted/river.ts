@@ -189,6 +189,7 @@ class Recurrent extends Predictor {
   }
 }
 
+/** Does all of it, and leaves no tensor. */
 export async function run(): Promise<number> {
   manualSeed(11);
   const gauges: Gauge[] = [

@@ -1,5 +1,6 @@
 /**
- * Proximal policy optimisation on a toy field: rollouts, advantages, a few epochs over minibatches, and a snapshot of the best weights.
+ * Proximal policy optimisation on a toy field: rollouts, advantages, a few epochs over
+ * minibatches, and a snapshot of the best weights.
  */
 import {
   type Tensor,
@@ -198,6 +199,7 @@ class Ppo implements Disposable {
   }
 }
 
+/** Does all of it, and leaves no tensor. */
 export async function run(rounds = 3, length = 4): Promise<number> {
   manualSeed(5);
   using fields = new Fields();
