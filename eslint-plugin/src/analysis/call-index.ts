@@ -31,38 +31,6 @@ export function indexFile(file: ts.SourceFile, facts: Facts): FileIndex {
   return index;
 }
 
-/**
- * The names of a file that stand for more than a call of a member, which a function of it must have
- * somewhere: those declared, assigned, imported, handed on, and the keys that are text.
- */
-export function namesGiven(file: ts.SourceFile, facts: Facts): ReadonlySet<string> {
-  const { Identifier, PrivateIdentifier, StringLiteral } = ts.SyntaxKind;
-  const { NoSubstitutionTemplateLiteral: Template } = ts.SyntaxKind;
-  const names = new Set<string>();
-  for (const node of facts.nodes<Named>(
-    file,
-    Identifier,
-    PrivateIdentifier,
-    StringLiteral,
-    Template,
-  ))
-    if (!isMemberCalled(node)) names.add(node.text);
-  for (const node of file.statements) if (ts.isImportDeclaration(node)) addImports(node, names);
-  return names;
-}
-type Named = ts.Identifier | ts.PrivateIdentifier | ts.StringLiteralLike;
-
-const isMemberCalled = ({ parent }: Named): boolean =>
-  ts.isPropertyAccessExpression(parent) &&
-  ts.isCallExpression(parent.parent) &&
-  parent.parent.expression === parent;
-
-function addImports({ importClause }: ts.ImportDeclaration, names: Set<string>): void {
-  const bindings = importClause?.namedBindings;
-  if (bindings && ts.isNamedImports(bindings))
-    for (const { name } of bindings.elements) names.add(name.text);
-}
-
 /** The files of a program that people write. */
 export const sourcesOf = (program: ts.Program): readonly ts.SourceFile[] =>
   program.getSourceFiles().filter((f) => !f.isDeclarationFile);

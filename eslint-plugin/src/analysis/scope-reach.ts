@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import type { Owner, ScopeSettings } from "../owner.ts";
-import { callsNamed, isTestFile, namesGiven } from "./call-index.ts";
+import { callsNamed, isTestFile } from "./call-index.ts";
 import { isCommonExport, nameOf, overridesForeign } from "./call-sites.ts";
 import { isExported } from "./exported.ts";
 import { functionHanded, type Callee } from "./callee.ts";
@@ -204,23 +204,12 @@ class Walk implements Reach {
   }
 
   #call(call: CallLike): void {
-    if (this.#isOfOthers(call)) return this.#handed(call.arguments ?? []);
     const callee = this.#session.oracle.callee(call);
     const { body, declaration } = callee;
     if (body) this.#add(body);
     else if (declaration && ts.isClassLike(declaration)) this.#fields(declaration);
     else if (!this.#isForeign(callee)) this.all = true;
     this.#handed(call.arguments ?? []);
-  }
-
-  /** Whether a call is, by its name alone, of a method that no file here gives a function. */
-  #isOfOthers({ expression }: CallLike): boolean {
-    if (!ts.isPropertyAccessExpression(expression)) return false;
-    const { text } = expression.name;
-    const { facts } = this.#session.oracle;
-    return [...this.#files].every(
-      (file) => ts.isExternalModule(file) && !facts.of(file, namesGiven).has(text),
-    );
   }
 
   /** Whether a call reaches code outside the program, which knows of no function of it. */
