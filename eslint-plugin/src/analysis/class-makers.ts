@@ -52,21 +52,10 @@ export function makersOf(oracle: Oracle, node: ts.ClassLikeDeclaration): ts.NewE
 
 /** The class of whose object something is a part, made when that is. */
 export function madeWithObject(at: ts.Node): ts.ClassLikeDeclaration | undefined {
-  const home = ts.findAncestor(
-    at,
-    (n) =>
-      ts.isConstructorDeclaration(n) ||
-      ts.isPropertyDeclaration(n) ||
-      ts.isFunctionLike(n) ||
-      ts.isSourceFile(n),
-  );
-  const isStatic =
-    home !== undefined &&
-    ts.isPropertyDeclaration(home) &&
-    (ts.getCombinedModifierFlags(home) & ts.ModifierFlags.Static) !== 0;
-  const isMaking =
-    home && !isStatic && (ts.isConstructorDeclaration(home) || ts.isPropertyDeclaration(home));
-  return isMaking && ts.isClassLike(home.parent) ? home.parent : undefined;
+  const home = ts.findAncestor(at, (n) => ts.isFunctionLike(n) || ts.isPropertyDeclaration(n));
+  const isMaking = home && (ts.isConstructorDeclaration(home) || ts.isPropertyDeclaration(home));
+  if (!isMaking || !ts.isClassLike(home.parent)) return undefined;
+  return isInStatic(at, home.parent) ? undefined : home.parent;
 }
 
 /** Whether something of a class stands in a static member, whose `this` is the class. */

@@ -10,7 +10,7 @@ import { cutLists, type CutList } from "../analysis/cut-lists.ts";
 import { fateOf } from "../analysis/fate.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import { removalAt, type Removal } from "../analysis/removals.ts";
-import { unreachedOf } from "../analysis/unreached.ts";
+import { unreachedOf, type Unreached } from "../analysis/unreached.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { nameAndDispose } from "../fix/name-rest.ts";
 import { indentOf, slotOf } from "../fix/text.ts";
@@ -101,11 +101,7 @@ const nameOf = (container: ts.Expression): string =>
   ts.isPropertyAccessExpression(container) ? container.name.text : container.getText();
 
 /** `x.split(2)[0]`, `const [a] = pair()`: some of several fresh values get no name. */
-function unreachedIn(
-  file: FileAnalysis,
-  value: FreshValue,
-  found: NonNullable<ReturnType<typeof unreachedOf>>,
-): Finding<Id> {
+function unreachedIn(file: FileAnalysis, value: FreshValue, found: Unreached): Finding<Id> {
   if (found.kind === "picked") return lookedAt(file, value, "picked");
   if (found.kind === "cut")
     return {
