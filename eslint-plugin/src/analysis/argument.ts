@@ -62,7 +62,9 @@ class Described implements Argument {
     this.taggedTakes = tags.keeps || (takes && !givesBack(session, this.#callee, place.index));
     this.taggedBorrows = name !== "" && tags.borrows.includes(name);
     this.first = place.index === 0;
-    this.builtin = builtin ? builtinArgument(called) : null;
+    const [into] = call.arguments ?? [];
+    const isOld = into !== undefined && !ts.isObjectLiteralExpression(unwrap(into));
+    this.builtin = builtin ? builtinArgument(called, !this.first && isOld) : null;
   }
 
   get freeing(): boolean {

@@ -43,10 +43,16 @@ const functionByName = lookup(functions);
 export const containerMethod = (name: string, cut = false): ContainerMethod =>
   methodByName.get(name) ?? (cut && name === "splice" ? "reads" : "unknown");
 
-/** What a function of the standard library does to an argument. */
+/**
+ * What a function of the standard library does to an argument.
+ *
+ * @param into the first argument, where another is asked about, is an object that there was before
+ */
 export const builtinArgument = (
   name: string,
-): "takes" | "passes" | "borrows" | "nothing" | "unknown" => functionByName.get(name) ?? "unknown";
+  into = false,
+): "takes" | "passes" | "borrows" | "nothing" | "unknown" =>
+  into && name === "assign" ? "takes" : (functionByName.get(name) ?? "unknown");
 
 /** Whether a method puts its arguments into its container. */
 export const puts = (name: string): boolean => containerMethod(name) === "receives";
