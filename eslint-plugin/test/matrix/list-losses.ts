@@ -72,7 +72,8 @@ const list: Kind = {
     cut(
       "filtered",
       "HELD = HELD.filter((x) => x.size > n);",
-      "for (const x of HELD) if (x.size <= n) x.dispose(); HELD = HELD.filter((x) => x.size > n);",
+      "for (const x of HELD) if (x.size <= n) " +
+        "x.dispose(); HELD = HELD.filter((x) => x.size > n);",
     ),
     cut(
       "made anew",
@@ -92,7 +93,8 @@ const list: Kind = {
     cut(
       "elements made from themselves",
       "for (let k = 0; k < HELD.length; k++) HELD[k] = HELD[k]!.mul(0.9);",
-      "for (let k = 0; k < HELD.length; k++) { const x = HELD[k]!; HELD[k] = x.mul(0.9); x.dispose(); }",
+      "for (let k = 0; k < HELD.length; k++) { " +
+        "const x = HELD[k]!; HELD[k] = x.mul(0.9); x.dispose(); }",
     ),
     cut(
       "mapped to others",
@@ -101,8 +103,10 @@ const list: Kind = {
     ),
     cut(
       "summed up and emptied",
-      "if (HELD.length > n) { const all = concat(HELD); console.log(all.size); all.dispose(); HELD.length = 0; }",
-      "if (HELD.length > n) { const all = concat(HELD); console.log(all.size); all.dispose(); for (const x of HELD) x.dispose(); HELD.length = 0; }",
+      "if (HELD.length > n) { const all = concat(HELD); " +
+        "console.log(all.size); all.dispose(); HELD.length = 0; }",
+      "if (HELD.length > n) { const all = concat(HELD); console.log(all.size); " +
+        "all.dispose(); for (const x of HELD) x.dispose(); HELD.length = 0; }",
     ),
     {
       name: "made new for each turn",
@@ -154,12 +158,14 @@ const items: Kind = {
     cutItem(
       "filtered",
       "HELD = HELD.filter((x) => x.key > n);",
-      "for (const x of HELD) if (x.key <= n) x.value.dispose(); HELD = HELD.filter((x) => x.key > n);",
+      "for (const x of HELD) if (x.key <= n) " +
+        "x.value.dispose(); HELD = HELD.filter((x) => x.key > n);",
     ),
     cutItem(
       "sorted and cut",
       "HELD.sort((x, y) => x.key - y.key); HELD.length = Math.min(HELD.length, 4);",
-      "HELD.sort((x, y) => x.key - y.key); for (const x of HELD.slice(4)) x.value.dispose(); HELD.length = Math.min(HELD.length, 4);",
+      "HELD.sort((x, y) => x.key - y.key); for (const x of HELD.slice(4)) " +
+        "x.value.dispose(); HELD.length = Math.min(HELD.length, 4);",
     ),
     cutItem(
       "made anew",
@@ -174,8 +180,10 @@ const items: Kind = {
     {
       name: "field of a found element overwritten",
       feed: [
-        "const found = HELD.find((x) => x.key === n); if (found) found.value = VALUE; else HELD.push({ key: n, value: VALUE });",
-        "const found = HELD.find((x) => x.key === n); if (found) { found.value.dispose(); found.value = VALUE; } else HELD.push({ key: n, value: VALUE });",
+        "const found = HELD.find((x) => x.key === n); if (found) " +
+          "found.value = VALUE; else HELD.push({ key: n, value: VALUE });",
+        "const found = HELD.find((x) => x.key === n); if (found) { found.value.dispose(); " +
+          "found.value = VALUE; } else HELD.push({ key: n, value: VALUE });",
       ],
     },
   ],
@@ -210,14 +218,18 @@ const map: Kind = {
       name: "deleted after a look",
       feed: [
         `const old = HELD.get(n); if (old && old.size > 4) { HELD.delete(n); return; } ${set}`,
-        `const old = HELD.get(n); if (old && old.size > 4) { old.dispose(); HELD.delete(n); return; } ${set}`,
+        `const old = HELD.get(n); if (old && old.size > 4) ` +
+          `{ old.dispose(); HELD.delete(n); return; } ${set}`,
       ],
     },
     {
       name: "oldest deleted",
       feed: [
-        `${set} const oldest = HELD.keys().next().value; if (HELD.size > 4 && oldest !== undefined) HELD.delete(oldest);`,
-        `${set} const oldest = HELD.keys().next().value; if (HELD.size > 4 && oldest !== undefined) { HELD.get(oldest)?.dispose(); HELD.delete(oldest); }`,
+        `${set} const oldest = HELD.keys().next().value; ` +
+          `if (HELD.size > 4 && oldest !== undefined) HELD.delete(oldest);`,
+        `${set} const oldest = HELD.keys().next().value; ` +
+          `if (HELD.size > 4 && oldest !== undefined) ` +
+          `{ HELD.get(oldest)?.dispose(); HELD.delete(oldest); }`,
       ],
     },
     {
@@ -238,21 +250,25 @@ const map: Kind = {
       name: "made anew",
       feed: [
         `if (HELD.size > 4) HELD = new Map(); ${set}`,
-        `if (HELD.size > 4) { for (const x of HELD.values()) x.dispose(); HELD = new Map(); } ${set}`,
+        `if (HELD.size > 4) { for (const x of HELD.values()) ` +
+          `x.dispose(); HELD = new Map(); } ${set}`,
       ],
     },
     {
       name: "summed up in place",
       feed: [
         "const old = HELD.get(n); if (old) HELD.set(n, old.mul(2)); else HELD.set(n, VALUE);",
-        "const old = HELD.get(n); if (old) { HELD.set(n, old.mul(2)); old.dispose(); } else HELD.set(n, VALUE);",
+        "const old = HELD.get(n); if (old) { HELD.set(n, " +
+          "old.mul(2)); old.dispose(); } else HELD.set(n, VALUE);",
       ],
     },
     {
       name: "summed up by condition",
       feed: [
-        "const made = VALUE; const old = HELD.get(n); HELD.set(n, old ? old.add(made) : made.clone()); made.dispose();",
-        "const made = VALUE; const old = HELD.get(n); HELD.set(n, old ? old.add(made) : made.clone()); old?.dispose(); made.dispose();",
+        "const made = VALUE; const old = HELD.get(n); HELD.set(n, " +
+          "old ? old.add(made) : made.clone()); made.dispose();",
+        "const made = VALUE; const old = HELD.get(n); HELD.set(n, " +
+          "old ? old.add(made) : made.clone()); old?.dispose(); made.dispose();",
       ],
     },
     {
@@ -274,7 +290,8 @@ const map: Kind = {
 
 const endStates = `for (const x of HELD.values()) { x.m.dispose(); x.v.dispose(); } ${drop}`;
 const newState = "{ m: VALUE, v: zeros([2]) }";
-const setState = `const old = HELD.get(n); old?.m.dispose(); old?.v.dispose(); HELD.set(n, ${newState});`;
+const setState =
+  `const old = HELD.get(n); old?.m.dispose(); ` + `old?.v.dispose(); HELD.set(n, ${newState});`;
 const states: Kind = {
   name: "map of records",
   type: "Map<number, State$>",
@@ -307,14 +324,16 @@ const states: Kind = {
       name: "deleted",
       feed: [
         `if (n > 4) { HELD.delete(n); return; } ${setState}`,
-        `if (n > 4) { const x = HELD.get(n); x?.m.dispose(); x?.v.dispose(); HELD.delete(n); return; } ${setState}`,
+        `if (n > 4) { const x = HELD.get(n); x?.m.dispose(); ` +
+          `x?.v.dispose(); HELD.delete(n); return; } ${setState}`,
       ],
     },
     {
       name: "field made from itself",
       feed: [
         `const s = HELD.get(n); if (s) s.m = s.m.mul(0.9); else HELD.set(n, ${newState});`,
-        `const s = HELD.get(n); if (s) { const m = s.m.mul(0.9); s.m.dispose(); s.m = m; } else HELD.set(n, ${newState});`,
+        `const s = HELD.get(n); if (s) { const m = s.m.mul(0.9); ` +
+          `s.m.dispose(); s.m = m; } else HELD.set(n, ${newState});`,
       ],
     },
     {
@@ -356,7 +375,8 @@ const dict: Kind = {
       name: "each made from itself",
       feed: [
         `${setKey} for (const k in HELD) HELD[k] = HELD[k]!.mul(0.9);`,
-        `${setKey} for (const k in HELD) { const x = HELD[k]!; HELD[k] = x.mul(0.9); x.dispose(); }`,
+        `${setKey} for (const k in HELD) { const x = HELD[k]!; ` +
+          `HELD[k] = x.mul(0.9); x.dispose(); }`,
       ],
     },
   ],
@@ -382,7 +402,8 @@ const jobs: Kind = {
       name: "filtered",
       feed: [
         "HELD.push(new Job$(OTHER)); HELD = HELD.filter((x) => x.size() > n);",
-        "HELD.push(new Job$(OTHER)); for (const x of HELD) if (x.size() <= n) x.dispose(); HELD = HELD.filter((x) => x.size() > n);",
+        "HELD.push(new Job$(OTHER)); for (const x of HELD) if (x.size() " +
+          "<= n) x.dispose(); HELD = HELD.filter((x) => x.size() > n);",
       ],
     },
     {

@@ -1,5 +1,5 @@
 /**
- * The ways a held value is lost that is held alone, in a record or in a tuple; each with its nearest
+ * The ways a held value is lost that is held alone, in a record or a tuple; each with its nearest
  * valid form. Lists and tables are in `list-losses.ts`. Used by `rules/held-values.test.ts`.
  */
 
@@ -65,7 +65,8 @@ const one: Kind = {
       name: "new one left by an early return",
       feed: [
         "const next = HELD.mul(2); if (n > 3) return; HELD.dispose(); HELD = next;",
-        "const next = HELD.mul(2); if (n > 3) { next.dispose(); return; } HELD.dispose(); HELD = next;",
+        "const next = HELD.mul(2); if (n > 3) { " +
+          "next.dispose(); return; } HELD.dispose(); HELD = next;",
       ],
     },
     {
@@ -103,14 +104,17 @@ const optional: Kind = {
       name: "made from itself where there is one",
       feed: [
         "const made = VALUE; HELD = HELD ? HELD.add(made) : made.clone(); made.dispose();",
-        "const made = VALUE; const old = HELD; HELD = old ? old.add(made) : made.clone(); old?.dispose(); made.dispose();",
+        "const made = VALUE; const old = HELD; HELD = old ? old.add(made) " +
+          ": made.clone(); old?.dispose(); made.dispose();",
       ],
     },
     {
       name: "made from itself in one branch",
       feed: [
-        "const made = VALUE; if (HELD === null) HELD = made; else { const sum = HELD.add(made); made.dispose(); HELD = sum; }",
-        "const made = VALUE; if (HELD === null) HELD = made; else { const sum = HELD.add(made); made.dispose(); HELD.dispose(); HELD = sum; }",
+        "const made = VALUE; if (HELD === null) HELD = made; else { " +
+          "const sum = HELD.add(made); made.dispose(); HELD = sum; }",
+        "const made = VALUE; if (HELD === null) HELD = made; else { " +
+          "const sum = HELD.add(made); made.dispose(); HELD.dispose(); HELD = sum; }",
       ],
     },
     {
@@ -130,15 +134,19 @@ const optional: Kind = {
     {
       name: "kept where better",
       feed: [
-        "const made = VALUE; if (!HELD || made.size > HELD.size) { HELD = made; } else made.dispose();",
-        "const made = VALUE; if (!HELD || made.size > HELD.size) { HELD?.dispose(); HELD = made; } else made.dispose();",
+        "const made = VALUE; if (!HELD || made.size > HELD.size) " +
+          "{ HELD = made; } else made.dispose();",
+        "const made = VALUE; if (!HELD || made.size > HELD.size) " +
+          "{ HELD?.dispose(); HELD = made; } else made.dispose();",
       ],
     },
     {
       name: "kept where better, others left",
       feed: [
-        "const made = VALUE; if (!HELD || made.size > HELD.size) { HELD?.dispose(); HELD = made; }",
-        "const made = VALUE; if (!HELD || made.size > HELD.size) { HELD?.dispose(); HELD = made; } else made.dispose();",
+        "const made = VALUE; if (!HELD || made.size > HELD.size) " +
+          "{ HELD?.dispose(); HELD = made; }",
+        "const made = VALUE; if (!HELD || made.size > HELD.size) " +
+          "{ HELD?.dispose(); HELD = made; } else made.dispose();",
       ],
     },
   ],
@@ -191,7 +199,8 @@ const record: Kind = {
       name: "made from itself",
       feed: [
         "HELD = { mean: HELD.mean.mul(2), scale: HELD.scale.mul(3) };",
-        "const { mean, scale } = HELD; HELD = { mean: mean.mul(2), scale: scale.mul(3) }; mean.dispose(); scale.dispose();",
+        "const { mean, scale } = HELD; HELD = { mean: mean.mul(2), " +
+          "scale: scale.mul(3) }; mean.dispose(); scale.dispose();",
       ],
     },
     {
