@@ -1,17 +1,22 @@
 /**
- * Ended elements: fields with lists or tables whose class ends what it takes out of them, and such
- * variables that closures share. Their holder owns what they hold, whoever made it, and what leaves
- * them is lost. Used by `removals.ts`.
+/**
+ * Ended elements: fields with lists or tables whose class ends what they hold, or what it takes out
+ * of them, and such variables that closures share. Their holder owns what they hold, whoever made
+ * it, and what leaves them is lost. Used by `removals.ts`.
  */
 import ts from "typescript";
+import { callSitesOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
+import { putValues } from "./containers.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import { entryOf } from "./looked-at.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
 import { visitVerb } from "./mention-events.ts";
 import { transferOf } from "./mention.ts";
-import { referencesTo } from "./references.ts";
+import { boundNames, referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isEmptyContainer, someWithin, unwrap } from "./syntax.ts";
+import { hasBody, isEmptyContainer, isUsing, someWithin, unwrap } from "./syntax.ts";
+import { isOnOtherWay } from "./ways.ts";
 
 /**
  * `this.xs = []` in a method of such a class. What the class makes itself the dataflow follows.
@@ -25,9 +30,17 @@ export function losesEnded(session: Session, { left, right, operatorToken }: ts.
   const place = ts.findAncestor(home, ts.isClassLike);
   if (!place || ownedMembers(session, place).some(({ name }) => name === field.name.text))
     return false;
-  return someWithin(place, (inner) => {
+  return endsSomeOf(session, place, field.name.text);
+}
+
+/** Whether a class ends values of a field somewhere, and nobody who gives it one ends that too. */
+export function ownsElements(session: Session, list: ts.Expression): boolean {
+  const field = fieldOfThis(list)?.name.text;
+  const place = ts.findAncestor(list, ts.isClassLike);
+  if (field === undefined || !place || !endsSomeOf(session, place, field)) return false;
+  return !someWithin(place, (inner) => {
     const mention = fieldOfThis(inner);
-    return mention?.name.text === field.name.text && endsElements(session, mention);
+    return mention?.name.text === field && isLentTo(session, mention);
   });
 }
 
@@ -54,12 +67,48 @@ function isHandedOut(list: ts.Identifier): boolean {
   return fn !== undefined && !handedTo(fn);
 }
 
+const endsSomeOf = (session: Session, place: ts.ClassLikeDeclaration, field: string): boolean =>
+  someWithin(place, (inner) => {
+    const mention = fieldOfThis(inner);
+    return mention?.name.text === field && endsElements(session, mention);
+  });
+
+/** `add(part) { this.parts.push(part); }`, where a caller ends what it adds. */
+function isLentTo(session: Session, list: ts.Expression): boolean {
+  const { effect, fate } = transferOf(session, list);
+  if (effect !== "receives" || !ts.isCallExpression(fate.node)) return false;
+  return putValues(fate.member, fate.node.arguments).some((value) => {
+    const bare = unwrap(value);
+    const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+    if (!source || !ts.isParameter(source) || !hasBody(source.parent)) return false;
+    const index = source.parent.parameters.indexOf(source);
+    const { calls, values } = callSitesOf(session.oracle, source.parent, "program");
+    return values.length > 0 || calls.some((call) => isKeptAt(session, call.arguments?.[index]));
+  });
+}
+
+/** Whether a caller ends what it hands in, or has it from somebody else. */
+function isKeptAt(session: Session, given: ts.Expression | undefined): boolean {
+  const bare = given && unwrap(given);
+  if (!bare || !ts.isIdentifier(bare)) return false;
+  const source = session.oracle.declarationAt(bare);
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const root = enclosingFunction(source) ?? source.getSourceFile();
+  return (
+    isUsing(source) ||
+    referencesTo(session.oracle, source, source.name, root).some(
+      (id) => id !== source.name && ends(session, id) && !isOnOtherWay(bare, id),
+    )
+  );
+}
+
 /** Whether a mention of a list ends elements: in a loop over it, or after it takes them out. */
 function endsElements(session: Session, list: ts.Expression): boolean {
-  if (ends(session, list)) return true;
+  if (ends(session, list) || endsInLoop(session, list)) return true;
   const { kind, member, node } = fateOf(list);
-  if (kind !== "receiver" || !/^(pop|shift|splice)$/.test(member)) return false;
-  const taken = node as ts.Expression;
+  const takes = kind === "receiver" && /^(pop|shift|splice)$/.test(member);
+  const taken = takes ? (node as ts.Expression) : entryOf(list);
+  if (!taken) return false;
   if (ends(session, taken)) return true;
   const { kind: how, node: named } = fateOf(taken);
   if (how !== "bound" || !ts.isVariableDeclaration(named) || !ts.isIdentifier(named.name))
@@ -74,4 +123,19 @@ function ends(session: Session, mention: ts.Expression): boolean {
   const isWalked = effect === "passes" && next && fateOf(next).kind === "iterated";
   if (isWalked) return visitVerb(session, fateOf(next)) === "dispose";
   return effect === "disposes" || (effect === "visits" && visitVerb(session, fate) === "dispose");
+}
+
+/** `for (const [key, t] of ts) t.dispose()`, `for (const t of ts.values()) …`. */
+function endsInLoop(session: Session, list: ts.Expression): boolean {
+  const { kind, member, node } = fateOf(list);
+  const views = kind === "receiver" && /^(values|entries)$/.test(member);
+  const fate = views ? fateOf(node as ts.Expression) : fateOf(list);
+  if (fate.kind !== "iterated") return false;
+  const loop = fate.node as ts.ForOfStatement;
+  if (!ts.isVariableDeclarationList(loop.initializer)) return false;
+  return loop.initializer.declarations.some((declaration) =>
+    boundNames(declaration.name, declaration).some(({ id, declaration: at }) =>
+      referencesTo(session.oracle, at, id, loop.statement).some((name) => ends(session, name)),
+    ),
+  );
 }

@@ -7,19 +7,19 @@ import ts from "typescript";
 import { isAnything } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { handedTo } from "./callbacks.ts";
-import { endsOwnElements, losesEnded } from "./ended-elements.ts";
+import { endsOwnElements, losesEnded, ownsElements } from "./ended-elements.ts";
 import { isMadeToEnd } from "./left-fields.ts";
-import { referencesTo } from "./references.ts";
+import { boundNames, referencesTo } from "./references.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isOwnList } from "./fresh-variables.ts";
-import { entryOf, looksAtEntry } from "./looked-at.ts";
+import { entryOf, looksAtEntry, onlyLooks } from "./looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { putInto } from "./inner-lists.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { isRefMaker } from "./slots.ts";
-import { rootOf, someWithin, unwrap, within } from "./syntax.ts";
+import { isUsingList, rootOf, someWithin, unwrap, within } from "./syntax.ts";
 import { isOnOtherWay } from "./ways.ts";
 
 /** One or all values taken out of a container. */
@@ -50,7 +50,8 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
     return null;
   if (isAnything(found.owned.owner) && !local) return null; // who takes it out may have it in hand
   const lent = found.owned.owner.policy === "generic" && !local;
-  if (lent && !isFilled(session, found.container)) return null;
+  if (lent && !isFilled(session, found.container) && !ownsElements(session, found.container))
+    return null;
   if (isAtHand(session, found)) return null;
   if (isShared(session, found.container) && endsBefore(session, node)) return null;
   return mentionedElsewhere(session, found) ? null : { ...found, local };
@@ -219,6 +220,7 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
       samePlace(session.oracle, inner, container) &&
       mayTake(inner) &&
       !keepsInPlace(session, inner, found) &&
+      !looksInLoop(session, inner) &&
       !isOfOtherKey(session, inner, found) &&
       !looksAtEntry(session, inner);
     const takes = isMention || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
@@ -273,6 +275,22 @@ function keepsInPlace(session: Session, list: ts.Expression, { node }: Found): b
     return within(call, node);
   const ids = referencesTo(session.oracle, at, at.name, enclosingFunction(at) ?? node);
   return ids.every((id) => within(id, node) || fateOf(id).member === "length");
+}
+
+/** `for (const [key, t] of map)`, where nothing but a look is taken at `t`, if at all. */
+function looksInLoop(session: Session, list: ts.Expression): boolean {
+  const { kind, member, node } = fateOf(list);
+  const views = kind === "receiver" && /^(values|entries|keys)$/.test(member);
+  const fate = views ? fateOf(node as ts.Expression) : fateOf(list);
+  const loop = fate.node;
+  if (fate.kind !== "iterated" || !ts.isForOfStatement(loop)) return false;
+  if (!ts.isVariableDeclarationList(loop.initializer) || isUsingList(loop.initializer))
+    return false;
+  return loop.initializer.declarations.every((declaration) =>
+    boundNames(declaration.name, declaration).every(
+      ({ id }) => !session.oracle.ownedAt(id) || onlyLooks(session, id, true),
+    ),
+  );
 }
 
 /** `map.get(key)` beside `map.delete(oldest)`: a name for another place. */

@@ -157,8 +157,10 @@ const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => 
 function removed(removal: Removal): Finding<Id> {
   const { owned } = removal;
   const finding = removedWith(removal);
+  const { types } = owned.owner;
+  const isHeld = Array.isArray(types) && types.length === 0; // may be ended by its symbol alone
   // a record has no end of its own
-  return owned.shape === "many" && owned.each ? { ...finding, suggest: [] } : finding;
+  return isHeld || (owned.shape === "many" && owned.each) ? { ...finding, suggest: [] } : finding;
 }
 
 function removedWith({ kind, node, container, reached, owned }: Removal): Finding<Id> {
