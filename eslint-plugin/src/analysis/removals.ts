@@ -10,12 +10,14 @@ import { handedTo } from "./callbacks.ts";
 import { endsOwnElements, losesEnded, ownsElements } from "./ended-elements.ts";
 import { isMadeToEnd } from "./left-fields.ts";
 import { boundNames, referencesTo } from "./references.ts";
+import { onlyLooksAt } from "./transfer.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isOwnList } from "./fresh-variables.ts";
 import { entryOf, looksAtEntry, onlyLooks } from "./looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { putInto } from "./inner-lists.ts";
+import { visitVerb } from "./mention-events.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { isRefMaker } from "./slots.ts";
@@ -218,9 +220,8 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
     const isMention =
       (ts.isPropertyAccessExpression(inner) || ts.isIdentifier(inner)) &&
       samePlace(session.oracle, inner, container) &&
-      mayTake(inner) &&
+      mayTake(session, inner) &&
       !keepsInPlace(session, inner, found) &&
-      !looksInLoop(session, inner) &&
       !isOfOtherKey(session, inner, found) &&
       !looksAtEntry(session, inner);
     const takes = isMention || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
@@ -315,13 +316,14 @@ function givesOrEnds(session: Session, call: ts.CallExpression, { container }: F
   if (body && ts.isIdentifier(container))
     return someWithin(
       body,
-      (at) => ts.isIdentifier(at) && samePlace(session.oracle, at, container) && mayTake(at),
+      (at) =>
+        ts.isIdentifier(at) && samePlace(session.oracle, at, container) && mayTake(session, at),
     );
   if (!field || !body || !hasThis(call)) return false;
   if (session.oracle.ownedAt(call) && fateOf(call).kind === "dropped") return false;
   return mentionsField(session.oracle.facts, body, field.name.text, (at) => {
     const mention = fieldOfThis(at);
-    return mention?.name.text === field.name.text && !mayTake(mention);
+    return mention?.name.text === field.name.text && !mayTake(session, mention);
   });
 }
 
@@ -335,8 +337,10 @@ const isDeclared = (id: ts.Identifier): boolean =>
 const looking = new Set(["has", "set", "push", "add", "keys", "includes", "indexOf", "delete"]);
 
 /** Membership tests, sizes, writes and plain checks do not free anything. */
-function mayTake(container: ts.Expression): boolean {
+function mayTake(session: Session, container: ts.Expression): boolean {
   const fate = fateOf(container);
+  if (fate.kind === "argument") return !onlyLooksAt(session.transfer(container).effect);
+  if (looksInLoop(session, container)) return false;
   if (
     fate.kind === "receiver" &&
     ["values", "entries"].includes(fate.member) &&
@@ -346,6 +350,8 @@ function mayTake(container: ts.Expression): boolean {
     return false;
   if (fate.kind === "receiver" && /^(sort|reverse)$/.test(fate.member))
     return fateOf(fate.node as ts.Expression).kind !== "dropped";
+  if (fate.kind === "receiver" && /^(forEach|some|every)$/.test(fate.member))
+    return visitVerb(session, fate) !== "use";
   if (fate.kind === "receiver") return !looking.has(fate.member);
   if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
   if (fate.kind !== "element") return true;
