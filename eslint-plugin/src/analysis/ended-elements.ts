@@ -1,5 +1,4 @@
 /**
-/**
  * Ended elements: fields with lists or tables whose class ends what they hold, or what it takes out
  * of them, and such variables that closures share. Their holder owns what they hold, whoever made
  * it, and what leaves them is lost. Used by `removals.ts`.
@@ -8,14 +7,14 @@ import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { putValues } from "./containers.ts";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { entryOf } from "./looked-at.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
 import { visitVerb } from "./mention-events.ts";
 import { transferOf } from "./mention.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { hasBody, isEmptyContainer, isUsing, someWithin, unwrap } from "./syntax.ts";
+import { hasBody, isEmptyContainer, isUsing, someWithin, unwrap, type CallLike } from "./syntax.ts";
 import { isOnOtherWay } from "./ways.ts";
 
 /**
@@ -122,8 +121,13 @@ function ends(session: Session, mention: ts.Expression): boolean {
   const { effect, fate, next } = transferOf(session, mention);
   const isWalked = effect === "passes" && next && fateOf(next).kind === "iterated";
   if (isWalked) return visitVerb(session, fateOf(next)) === "dispose";
-  return effect === "disposes" || (effect === "visits" && visitVerb(session, fate) === "dispose");
+  if (effect === "visits") return visitVerb(session, fate) === "dispose";
+  return effect === "disposes" && !isBuiltin(session, fate);
 }
+
+/** `ts.clear()`, where what `ts` holds has a `clear()` that ends it. */
+const isBuiltin = ({ oracle }: Session, { kind, node }: Fate): boolean =>
+  kind === "receiver" && oracle.callee(node as CallLike).builtin;
 
 /** `for (const [key, t] of ts) t.dispose()`, `for (const t of ts.values()) …`. */
 function endsInLoop(session: Session, list: ts.Expression): boolean {
