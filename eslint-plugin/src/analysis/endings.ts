@@ -99,7 +99,7 @@ const disposers = (node: ts.ClassLikeDeclaration, { owner }: Owned): readonly En
   endingsOf(node, [...unmounting, ...owner.dispose.methods.filter((name) => !pauses.has(name))]);
 
 /** Names of methods that end an object when they end something that it holds. */
-const closing = /^(close|shut_?down|terminate|tear_?down|clean_?up|unload|release|free)$/i;
+export const closing = /^(close|shut_?down|terminate|tear_?down|clean_?up|unload|release|free)$/i;
 
 /** Methods that are called as if they closed the object, and end a value. */
 function closersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Ending[] {

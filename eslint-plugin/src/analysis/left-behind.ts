@@ -5,20 +5,16 @@
  */
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
-import { functionHanded } from "./callee.ts";
+import { closureEnding, leftShared, mayNotRunOnce } from "./closure-endings.ts";
 import { classMade, endingsOf, endlessMembers, endsDevice, freeing, isDevice } from "./endings.ts";
-import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
 import { onlyUsed } from "./fresh-variables.ts";
 import { isLent } from "./holding.ts";
 import { fieldOfThis, reach } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
-import { mayLackScope } from "./open-scopes.ts";
 import type { Session } from "./session.ts";
-import { leaves, touches } from "./slot-touches.ts";
-import { variableSlot } from "./slots.ts";
 import {
-  hasBody,
   isTarget,
   memberName,
   someWithin,
@@ -27,7 +23,6 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "./syntax.ts";
-import { givenTo } from "./untyped-records.ts";
 
 /** A value that outlives the end of what keeps it. */
 export interface LeftBehind {
@@ -132,9 +127,13 @@ function endlessClassOf(
 export function leftByClosures(session: Session, file: ts.SourceFile): LeftBehind[] {
   const { facts } = session.oracle;
   return facts.functions(file).flatMap((fn) => {
-    const ending = returnedEnding(session, fn);
+    const ending = closureEnding(session, fn);
     if (!ending) return [];
-    const shared = leftSlots(session, fn, ending);
+    const shared = leftShared(session, fn, ending).map(
+      ({ label, at, owner: { noun } }): LeftBehind => ({
+        ...{ label, at, noun, ending: ending.name, endless: undefined },
+      }),
+    );
     if (shared.length > 0 || !someWithin(ending.body, ts.isCallExpression)) return shared;
     const locals = facts
       .variables(file)
@@ -142,67 +141,6 @@ export function leftByClosures(session: Session, file: ts.SourceFile): LeftBehin
       .flatMap((v) => leftLocal(session, fn, v, ending.name) ?? []);
     return locals.length > 0 && endsDevice(session, ending.body) ? [] : locals;
   });
-}
-
-/**
- * `let line = zeros(…); return { push() { line.dispose(); line = …; }, destroy() {} }`: what
- * closures share, and end only to fill it again.
- */
-function leftSlots(
-  session: Session,
-  fn: FunctionWithBody,
-  ending: { name: string; body: ts.Node },
-): LeftBehind[] {
-  const variables = session.oracle.facts.variables(fn.getSourceFile());
-  return variables.flatMap((declaration): LeftBehind[] => {
-    if (enclosingFunction(declaration) !== fn || mayNotRunOnce(declaration, fn)) return [];
-    const [slot] = variableSlot(session, declaration) ?? [];
-    const at = slot?.atOnce ? slot.makes[0] : undefined;
-    if (!slot || !at || slot.owned.owner.policy === "generic") return [];
-    if (!mayLackScope(session, at) || touches(session, slot, ending.body)) return [];
-    const stays = slot.mentions.every((mention) => {
-      if (leaves(session, mention)) return true;
-      const place = enclosingFunction(mention);
-      return slot.mentions.some((m) => isTarget(m) && enclosingFunction(m) === place);
-    });
-    if (!stays) return [];
-    const { owner } = slot.owned;
-    return [{ label: slot.label, at, noun: owner.noun, ending: ending.name, endless: undefined }];
-  });
-}
-
-/** Whether a node below a function stands in a loop or where something may throw before it. */
-const mayNotRunOnce = (node: ts.Node, fn: ts.Node): boolean => {
-  for (let at = node.parent; at !== fn; at = at.parent)
-    if (ts.isIterationStatement(at, false) || ts.isTryStatement(at)) return true;
-  return false;
-};
-
-/** The ending of the one object that a function returns. */
-function returnedEnding(
-  session: Session,
-  fn: FunctionWithBody,
-): { name: string; body: ts.Node } | undefined {
-  const literals = returnsOf(fn).map((value) => literalOf(session, unwrap(value)));
-  const [literal] = literals;
-  if (!literal || literals.some((other) => other !== literal)) return undefined;
-  for (const property of literal.properties) {
-    const name = property.name && memberName(property.name);
-    if (name !== "dispose" && name !== "destroy") continue;
-    const given = givenTo(property);
-    const body = given ? functionHanded(session.oracle, given) : property;
-    if (hasBody(body)) return { name, body };
-  }
-  return undefined;
-}
-
-function literalOf(session: Session, value: ts.Node): ts.ObjectLiteralExpression | undefined {
-  if (ts.isObjectLiteralExpression(value)) return value;
-  const declaration = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
-  if (!declaration || !ts.isVariableDeclaration(declaration) || !declaration.initializer)
-    return undefined;
-  const initial = unwrap(declaration.initializer);
-  return ts.isObjectLiteralExpression(initial) ? initial : undefined;
 }
 
 /** A local value that closures use and nobody ends or hands on. */

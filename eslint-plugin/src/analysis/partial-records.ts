@@ -1,11 +1,25 @@
 /**
- * Partial records: fields of an object in a field, `this.parts = { a, b }`, that the method which
- * ends some of them one by one leaves out. Used by the rule about members, as `partial-lists.ts` is
- * for lists.
+ * Partial records: fields of an object that a place holds, `this.parts = { a, b }`, which the end
+ * of that place leaves out where it ends some of them one by one. Used by the rule about members
+ * and by `closure-endings.ts`, as `partial-lists.ts` is for lists.
  */
 import ts from "typescript";
-import { fieldOfThis, type Member } from "./members.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import type { Owned } from "./oracle.ts";
+import { referencesTo } from "./references.ts";
+import type { Session } from "./session.ts";
 import { isTarget, memberName, unwrap } from "./syntax.ts";
+
+/** A place that holds a record. */
+export interface RecordPlace {
+  /** How messages call it. */
+  label: string;
+  /** What makes the record. */
+  at: ts.Expression;
+  owned: Owned;
+  /** What speaks of it where it is ended. */
+  mentions: readonly ts.Expression[];
+}
 
 /** A field of a record that nobody ends, and the property that gives it its value. */
 export interface LeftOut {
@@ -14,31 +28,34 @@ export interface LeftOut {
 }
 
 /**
- * What of a record in a field some methods leave out that end the rest by name. Nothing where they
- * end none, or do anything else with the record, such as walking it.
+ * What of a record is left out where the rest is ended by name. Nothing where none is ended, or
+ * anything else is done with the record, such as walking it.
  */
-export function leftOutOf({ name, at, owned }: Member, methods: Iterable<ts.Node>): LeftOut[] {
+export function leftOutOf(
+  session: Session,
+  { label, at, owned, mentions }: RecordPlace,
+): LeftOut[] {
   const literal = unwrap(at);
   if (owned.shape !== "record" || !ts.isObjectLiteralExpression(literal)) return [];
   const named = new Set<string>();
-  let whole = false,
-    ends = false;
-  const visit = (node: ts.Node): void => {
-    if (fieldOfThis(node)?.name.text === name) {
-      const place = partOf(node);
-      if (place) named.add(place.name.text);
-      else whole ||= !isAsked(node);
-      ends ||= place !== undefined && endsPart(place, owned.owner.dispose.methods);
+  let ends = false;
+  for (const mention of mentions) {
+    const place = partOf(mention);
+    const pattern = place ? undefined : patternOf(mention);
+    if (!place && !pattern && !isAsked(mention)) return [];
+    if (place) named.add(place.name.text);
+    ends ||= place !== undefined && endsPart(place, owned.owner.dispose.methods);
+    for (const element of pattern?.elements ?? []) {
+      named.add(memberName(element.propertyName ?? element.name));
+      ends ||= isEnded(session, element);
     }
-    ts.forEachChild(node, visit);
-  };
-  for (const method of methods) visit(method);
-  if (whole || !ends) return [];
+  }
+  if (!ends) return [];
   return literal.properties.flatMap((property) => {
     const field = property.name && memberName(property.name);
     if (field === undefined || named.has(field) || !owned.fields.includes(field)) return [];
     const value = ts.isPropertyAssignment(property) ? property.initializer : property.name;
-    return value && ts.isExpression(value) ? [{ label: `this.${name}.${field}`, at: value }] : [];
+    return value && ts.isExpression(value) ? [{ label: `${label}.${field}`, at: value }] : [];
   });
 }
 
@@ -49,9 +66,30 @@ function partOf(node: ts.Node): ts.PropertyAccessExpression | undefined {
   return ts.isPropertyAccessExpression(parent) && parent.expression === node ? parent : undefined;
 }
 
+/** The pattern of `const { a, b } = this.parts`, if it has names alone. */
+function patternOf(mention: ts.Expression): ts.ObjectBindingPattern | undefined {
+  const { kind, node } = fateOf(mention);
+  if (kind !== "bound" || !ts.isVariableDeclaration(node)) return undefined;
+  const { name } = node;
+  const isPlain = (e: ts.BindingElement): boolean => ts.isIdentifier(e.name) && !e.dotDotDotToken;
+  return ts.isObjectBindingPattern(name) && name.elements.every(isPlain) ? name : undefined;
+}
+
 /** `this.parts.a.destroy()`. */
 const endsPart = ({ parent }: ts.PropertyAccessExpression, methods: readonly string[]): boolean =>
   ts.isPropertyAccessExpression(parent) && methods.includes(parent.name.text);
+
+/** Whether a name that a pattern gives is ended. */
+function isEnded(session: Session, element: ts.BindingElement): boolean {
+  const { name } = element;
+  const root = enclosingFunction(element) ?? element.getSourceFile();
+  return (
+    ts.isIdentifier(name) &&
+    referencesTo(session.oracle, element, name, root).some(
+      (id) => id !== name && session.transfer(id).effect === "disposes",
+    )
+  );
+}
 
 /** `if (this.parts)`, `this.parts = null`: says nothing of what is inside. */
 const isAsked = (node: ts.Node): boolean =>

@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import { putValues } from "./containers.ts";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { enclosingFunction } from "./fate.ts";
 import { globalsOf } from "./globals.ts";
 import { onlyUsed } from "./fresh-variables.ts";
 import { isHandedOn, isManaged, ownedMembers, sharedElsewhere, fieldOfThis } from "./members.ts";
@@ -73,12 +73,7 @@ function slotsOf(session: Session, file: ts.SourceFile): Slot[] {
   const { facts } = session.oracle;
   return [
     ...facts.classes(file).flatMap((node) => fieldSlots(session, node)),
-    ...facts
-      .variables(file)
-      .flatMap((node) => [
-        ...(variableSlot(session, node) ?? refSlot(session, node) ?? []),
-        ...propertySlots(session, node),
-      ]),
+    ...facts.variables(file).flatMap((node) => slotsOfVariable(session, node)),
     ...globalsOf(session.oracle, file).flatMap(
       (ids) => slotAt(session, ids, { kind: "variable", home: undefined, given: [] }) ?? [],
     ),
@@ -111,11 +106,14 @@ function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
 
 // ---- variables, properties, refs ----
 
+/** A variable, what a ref holds, the properties of an object that a variable holds. */
+export const slotsOfVariable = (session: Session, node: ts.VariableDeclaration): Slot[] => [
+  ...(variableSlot(session, node) ?? refSlot(session, node) ?? []),
+  ...propertySlots(session, node),
+];
+
 /** A variable of the module, or one that a nested function speaks of. */
-export function variableSlot(
-  session: Session,
-  declaration: ts.VariableDeclaration,
-): [Slot] | undefined {
+function variableSlot(session: Session, declaration: ts.VariableDeclaration): [Slot] | undefined {
   const { name, initializer } = declaration;
   if (!ts.isIdentifier(name) || isExportedVariable(declaration) || isUsing(declaration))
     return undefined;
@@ -166,7 +164,6 @@ function propertySlots(session: Session, declaration: ts.VariableDeclaration): S
   const file = declaration.getSourceFile();
   if (isExportedVariable(declaration)) return [];
   const home = enclosingFunction(declaration);
-  if (home && !isCalledAtOnce(home)) return [];
   const places = new Map<string, ts.Expression[]>();
   const add = (at: ts.Node): boolean => {
     if (!ts.isPropertyAccessExpression(at)) return false;
@@ -187,13 +184,9 @@ function propertySlots(session: Session, declaration: ts.VariableDeclaration): S
     );
   return [...places].flatMap(
     ([key, mentions]) =>
-      slotAt(session, mentions, { kind: "property", home: undefined, given: givenFor(key) }) ?? [],
+      slotAt(session, mentions, { kind: "property", home, given: givenFor(key) }) ?? [],
   );
 }
-
-/** `(function () { … })()`: what it declares is there once. */
-const isCalledAtOnce = (fn: ts.Node): boolean =>
-  (ts.isArrowFunction(fn) || ts.isFunctionExpression(fn)) && fateOf(fn).kind === "called";
 
 const isBound = ({ parent }: ts.Node): boolean =>
   ts.isCallExpression(parent) && calleeNameNode(parent)?.text === "bind";
@@ -209,7 +202,7 @@ function slotAt(
 ): [Slot] | undefined {
   const [first] = mentions;
   const owned = first && ownedBy(session, mentions);
-  if (!owned || owned.shape === "record") return undefined;
+  if (!owned) return undefined;
   const values = [...given, ...mentions.flatMap((m) => givenAt(session, m))].map(unwrap);
   const makes: ts.Expression[] = [];
   for (const value of values) {

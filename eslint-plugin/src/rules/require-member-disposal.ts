@@ -33,6 +33,7 @@ import type { Owned } from "../analysis/oracle.ts";
 import { leftOutOf } from "../analysis/partial-records.ts";
 import {
   emptyLoops,
+  fieldOfThis,
   loopValue,
   isHandled,
   isManaged,
@@ -170,7 +171,10 @@ function checkClass(
     return forgotten;
   for (const m of dueAt(file.session, node, methods, members)) {
     if (sharedElsewhere(file.session, node, m.name) && !isOnlyLent(file.session, m)) continue;
-    for (const { label, at } of leftOutOf(m, reached))
+    for (const { label, at } of leftOutOf(file.session, {
+      ...{ label: `this.${m.name}`, at: m.at, owned: m.owned },
+      mentions: mentionsOf(m.name, reached),
+    }))
       report({
         mark: markOf(at),
         messageId: "forgotten",
@@ -243,6 +247,18 @@ function checkSuper(
 
 /** How the method is called that a class should have. */
 const endOf = ({ owner }: Owned): string => `${owner.dispose.methods[0] ?? "dispose"}()`;
+
+/** Where some methods speak of a field. */
+function mentionsOf(field: string, methods: Iterable<ts.Node>): ts.Expression[] {
+  const found: ts.Expression[] = [];
+  const visit = (node: ts.Node): void => {
+    const mention = fieldOfThis(node);
+    if (mention?.name.text === field) found.push(mention);
+    ts.forEachChild(node, visit);
+  };
+  for (const method of methods) visit(method);
+  return found;
+}
 
 /** Whether some members destroy a device, which frees all that was made with it. */
 const frees = (session: Session, members: ReadonlySet<ts.Node>): boolean =>
