@@ -18,20 +18,22 @@ import { onlyLooksAt } from "./transfer.ts";
 /** Everything that the file of a list puts into it. */
 export function putInto(
   session: Session,
-  list: ts.PropertyAccessExpression,
+  list: ts.PropertyAccessExpression | ts.Identifier,
 ): readonly ts.Expression[] {
   return session.oracle.facts
     .calls(list.getSourceFile())
     .flatMap(({ expression, arguments: a }) =>
       ts.isPropertyAccessExpression(expression) &&
       puts(expression.name.text) &&
-      ts.isPropertyAccessExpression(expression.expression) &&
-      expression.expression.name.text === list.name.text &&
+      nameOf(expression.expression) === nameOf(list) &&
       samePlace(session.oracle, expression.expression, list)
         ? putValues(expression.name.text, a)
         : [],
     );
 }
+
+const nameOf = (list: ts.Expression): string =>
+  ts.isPropertyAccessExpression(list) ? list.name.text : list.getText();
 
 /** An assignment of nothing to such a list. */
 export interface LostList {

@@ -45,7 +45,7 @@ const looksOr = (session: Session, at: ts.Expression, also: readonly Effect[]): 
 };
 
 /** `table.get(key) === t`: `t` is another name for the entry. */
-const isCompared = ({ parent }: ts.Node): boolean =>
+export const isCompared = ({ parent }: ts.Node): boolean =>
   ts.isBinaryExpression(parent) &&
   isEquality(parent) &&
   !isNullish(unwrap(parent.left)) &&

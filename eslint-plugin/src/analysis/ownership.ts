@@ -188,7 +188,8 @@ export class Ownership {
     if (type.getCallSignatures().length > 0 || type.getConstructSignatures().length > 0)
       return null;
     const index = type.getStringIndexType();
-    return index ? many(index) : this.#record(type, depth);
+    if (index) return many(index);
+    return many(type.getNumberIndexType()) ?? this.#record(type, depth);
   }
 
   #argumentsOfKnown(type: ts.Type, name: string): readonly ts.Type[] {

@@ -22,11 +22,12 @@ import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { isRefMaker } from "./slots.ts";
 import { isUsingList, rootOf, someWithin, unwrap, within } from "./syntax.ts";
+import { isLostWhenTaken } from "./taken-out.ts";
 import { isOnOtherWay } from "./ways.ts";
 
 /** One or all values taken out of a container. */
 export interface Removal {
-  kind: "deleted" | "cleared" | "popped";
+  kind: "deleted" | "cleared" | "cut" | "popped";
   node: ts.DeleteExpression | ts.CallExpression | ts.BinaryExpression;
   /** What held the value. */
   container: ts.Expression;
@@ -99,11 +100,11 @@ function removedByMethod(session: Session, node: ts.CallExpression): Found | nul
   }
   const removed = method === "splice" ? node.arguments[1] : undefined;
   if (removed && ts.isNumericLiteral(removed) && removed.text === "0") return null;
-  if (fateOf(node).kind !== "dropped") return null;
+  if (!isLostWhenTaken(session, node)) return null;
   return { kind: "popped", node, container, reached: node.getText(), owned };
 }
 
-/** `xs.length = 0` is how arrays are emptied; `this.xs = []` may be. */
+/** `xs.length = 0` is how arrays are emptied or cut; `this.xs = []` may be. */
 function emptied(session: Session, node: ts.BinaryExpression): Found | null {
   const { left, right } = node;
   if (losesEnded(session, node)) {
@@ -111,18 +112,34 @@ function emptied(session: Session, node: ts.BinaryExpression): Found | null {
     return owned && { kind: "cleared", node, container: left, reached: left.getText(), owned };
   }
   if (
-    node.operatorToken.kind !== ts.SyntaxKind.EqualsToken ||
+    !/^-?=$/.test(node.operatorToken.getText()) ||
     !ts.isPropertyAccessExpression(left) ||
-    left.name.text !== "length" ||
-    !ts.isNumericLiteral(right) ||
-    Number(right.text) !== 0
+    left.name.text !== "length"
   )
     return null;
+  const isSet = node.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+  const all = isSet && ts.isNumericLiteral(right) && Number(right.text) === 0;
+  if (isSet && !all && !isShorter(left, node)) return null;
   const container = left.expression;
   const owned = session.oracle.ownedAt(container);
   return owned?.shape === "many"
-    ? { kind: "cleared", node, container, reached: container.getText(), owned }
+    ? { kind: all ? "cleared" : "cut", node, container, reached: container.getText(), owned }
     : null;
+}
+
+/** `xs.length = Math.min(xs.length, n)`, `if (xs.length > n) xs.length = n`. */
+function isShorter(length: ts.PropertyAccessExpression, { right, parent }: ts.BinaryExpression) {
+  const asks = (at: ts.Node): boolean => at.getText() === length.getText();
+  const test = ts.isIfStatement(parent.parent) ? parent.parent : parent.parent.parent;
+  return (
+    someWithin(right.parent, (at) => at.parent !== right.parent && asks(at)) ||
+    (ts.isIfStatement(test) &&
+      someWithin(
+        test.expression,
+        ({ parent: by }) =>
+          ts.isBinaryExpression(by) && />/.test(by.operatorToken.getText()) && asks(by.left),
+      ))
+  );
 }
 
 /**

@@ -203,10 +203,31 @@ function leavesNamed(
     ts.isExpression(inner) && samePlace(session.oracle, inner, table);
   return !someWithin(home.body, (inner) => {
     if (!ts.isCallExpression(inner) || inner === node) return false;
-    const frees = freeing.test(inner.expression.getText()) && someWithin(inner, speaks);
+    const frees =
+      freeing.test(inner.expression.getText()) &&
+      someWithin(inner, speaks) &&
+      !isOfOtherEntry(session, inner, table, old);
     const { body } = session.oracle.callee(inner);
     return frees || (body !== undefined && !within(node, body) && someWithin(body.body, speaks));
   });
+}
+
+/** `table.get(n)?.dispose()` beside a walk over all of the table, where `n` comes from before it. */
+function isOfOtherEntry(
+  { oracle }: Session,
+  { expression }: ts.CallExpression,
+  table: ts.Expression,
+  old: ts.Identifier,
+): boolean {
+  const walk = ts.findAncestor(old, ts.isForOfStatement);
+  const on = ts.isPropertyAccessExpression(expression) ? unwrap(expression.expression) : undefined;
+  const holder = on && ts.isCallExpression(on) ? on.expression : on;
+  if (!walk || !holder || within(holder, walk)) return false;
+  return (
+    (ts.isElementAccessExpression(holder) || ts.isPropertyAccessExpression(holder)) &&
+    samePlace(oracle, holder.expression, table) &&
+    entryOf(holder.expression) === on
+  );
 }
 
 /** What a name for a new value is made of: `next` of `const next = old.add(x)`. */

@@ -20,6 +20,7 @@ import { ended, toEnd } from "../owner.ts";
 type Id =
   | "deleted"
   | "cleared"
+  | "shortened"
   | "popped"
   | "mapped"
   | "picked"
@@ -43,6 +44,7 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     cleared:
       "The {{ noun }}s in `{{ name }}` are dropped without being {{ ended }}; " +
       "{{ end }} them first.",
+    shortened: "The {{ noun }}s that `{{ name }}` loses here are dropped; {{ end }} them first.",
     popped: "The {{ noun }} taken out by `{{ name }}` is dropped; {{ end }} it.",
     mapped:
       "The {{ noun }}s made by `{{ name }}` are only looked at here and never disposed; " +
@@ -184,7 +186,11 @@ function removedWith({ kind, node, container, reached, owned }: Removal): Findin
         data: { ...words, name: container.getText() },
         suggest: before(node, "disposeAll", `for (const value of ${reached}) value.${method}();`),
       };
+    case "cut":
+      return { mark, messageId: "shortened", data: { ...words, name: container.getText() } };
     case "popped":
+      if (fateOf(node).kind !== "dropped")
+        return { mark, messageId: "popped", data: { ...words, name: labelOf(node) } };
       return {
         mark,
         messageId: "popped",
