@@ -45,7 +45,7 @@ import {
 } from "../analysis/members.ts";
 import { dueAt } from "../analysis/pauses.ts";
 import type { Session } from "../analysis/session.ts";
-import { baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
+import { baseOf, memberName, someWithin, unwrap, within } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
 import { isAnything, toEnd } from "../owner.ts";
@@ -396,9 +396,16 @@ function addLine(ending: Ending, member: Member, data: Record<string, string>): 
   const sure = member.inConstructor && !member.owned.nullable && isUnconditional(member.at);
   const line =
     member.owned.shape === "many"
-      ? `for (const value of this.${member.name}.values()) value.${name}();`
+      ? `for (const value of ${valuesIn(member)}) value.${name}();`
       : `this.${member.name}${sure ? "" : "?"}.${name}();`;
   return [{ messageId: "addLine", data, fix: lastLine(ending, line) }];
+}
+
+/** What gives the values of a list or a table: a record by keys has no `values()`. */
+function valuesIn({ name, at }: Member): string {
+  const store = ts.findAncestor(at, ts.isBinaryExpression);
+  const byKey = store && ts.isElementAccessExpression(store.left) && within(at, store.right);
+  return byKey ? `Object.values(this.${name})` : `this.${name}.values()`;
 }
 
 /** Puts a line at the end of a method. */
