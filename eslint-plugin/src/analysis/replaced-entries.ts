@@ -212,7 +212,7 @@ function leavesNamed(
   });
 }
 
-/** `table.get(n)?.dispose()` beside a walk over all of the table, where `n` comes from before it. */
+/** `table.get(n)?.dispose()` beside a walk over the table, where `n` comes from before it. */
 function isOfOtherEntry(
   { oracle }: Session,
   { expression }: ts.CallExpression,
