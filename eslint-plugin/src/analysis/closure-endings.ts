@@ -4,7 +4,7 @@
  * and which variables it leaves. Used by `left-behind.ts`.
  */
 import ts from "typescript";
-import { isAnything, type Owner } from "../owner.ts";
+import { isAnything, isHolder, type Owner } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { closing } from "./endings.ts";
 import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
@@ -138,11 +138,12 @@ const isWithin = (node: ts.Node, run: ReadonlySet<ts.Node>): boolean =>
 /** Whether closures share what a slot holds, and nobody else may end it. */
 function isDue(session: Session, slot: Slot, fn: ts.Node, { run }: ClosureEnding): boolean {
   const { owned, makes, mentions } = slot;
-  if (owned.owner.policy === "generic" || !makes.some((at) => mayLackScope(session, at)))
-    return false;
+  const { owner } = owned;
+  if (owner.policy === "generic" && !isHolder(owner, session.settings)) return false;
+  if (!makes.some((at) => mayLackScope(session, at))) return false;
   if (mentions.every((m) => enclosingFunction(m) === fn)) return false;
   const isEnded = mentions.some((m) => !leaves(session, m));
-  if (isEnded && isAnything(owned.owner)) return false;
+  if (isEnded && isAnything(owner)) return false;
   const others = mentions.filter((m) => !isWithin(m, run));
   if (owned.shape !== "many" && others.some((m) => isEndedForGood(session, slot, m))) return false;
   return mentions.every((m) => {

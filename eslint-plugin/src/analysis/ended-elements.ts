@@ -56,7 +56,7 @@ export function endsOwnElements(session: Session, list: ts.Expression): boolean 
 }
 
 /** `() => all.at(-1)`, `return all`: who gets an element that stays may end it. */
-function isHandedOut(list: ts.Identifier): boolean {
+export function isHandedOut(list: ts.Expression): boolean {
   const { kind, member, node } = fateOf(list);
   if (kind === "returned") return true;
   const stays = kind === "receiver" && /^(at|find|findLast|get|slice|filter|values)$/.test(member);

@@ -7,7 +7,7 @@ import ts from "typescript";
 import { isAnything } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { handedTo } from "./callbacks.ts";
-import { endsOwnElements, losesEnded, ownsElements } from "./ended-elements.ts";
+import { endsOwnElements, isHandedOut, losesEnded, ownsElements } from "./ended-elements.ts";
 import { isMadeToEnd } from "./left-fields.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import { onlyLooksAt } from "./transfer.ts";
@@ -19,6 +19,7 @@ import type { Owned } from "./oracle.ts";
 import { putInto } from "./inner-lists.ts";
 import { visitVerb } from "./mention-events.ts";
 import { samePlace } from "./same-place.ts";
+import { isShared, sharedPlace } from "./shared-places.ts";
 import type { Session } from "./session.ts";
 import { isRefMaker } from "./slots.ts";
 import { isUsingList, rootOf, someWithin, unwrap, within } from "./syntax.ts";
@@ -148,6 +149,8 @@ function isShorter(length: ts.PropertyAccessExpression, { right, parent }: ts.Bi
  */
 function holds(session: Session, container: ts.Expression): boolean {
   if (endsOwnElements(session, container)) return true;
+  const shared = sharedPlace(session, container);
+  if (shared?.owned.shape === "many") return !shared.mentions.some(isHandedOut);
   if (ts.isPropertyAccessExpression(container))
     return (
       container.expression.kind === ts.SyntaxKind.ThisKeyword || isFilledRecord(session, container)
@@ -248,13 +251,6 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
   return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
 }
 
-/** A variable that closures share. */
-function isShared({ oracle }: Session, container: ts.Expression): boolean {
-  const declaration = ts.isIdentifier(container) ? oracle.declarationAt(container) : undefined;
-  const home = declaration && enclosingFunction(declaration);
-  return home !== undefined && home !== enclosingFunction(container);
-}
-
 /** `t.dispose(); order.pop();`: what a function ends first may be what it takes out then. */
 function endsBefore(session: Session, node: ts.Node): boolean {
   const ends = (at: ts.Node): boolean =>
@@ -330,11 +326,13 @@ function isOfOtherKey({ oracle }: Session, mention: ts.Expression, { node }: Fou
 function givesOrEnds(session: Session, call: ts.CallExpression, { container }: Found): boolean {
   const field = fieldOfThis(container);
   const { body } = session.oracle.callee(call);
-  if (body && ts.isIdentifier(container))
+  if (body && !field && rootOf(container).kind !== ts.SyntaxKind.ThisKeyword)
     return someWithin(
       body,
       (at) =>
-        ts.isIdentifier(at) && samePlace(session.oracle, at, container) && mayTake(session, at),
+        (ts.isIdentifier(at) || ts.isPropertyAccessExpression(at)) &&
+        samePlace(session.oracle, at, container) &&
+        mayTake(session, at),
     );
   if (!field || !body || !hasThis(call)) return false;
   if (session.oracle.ownedAt(call) && fateOf(call).kind === "dropped") return false;

@@ -16,6 +16,7 @@ import type { LostEntry } from "./lost-entries.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { isHandler } from "./runs-often.ts";
 import { samePlace } from "./same-place.ts";
+import { sharedPlace } from "./shared-places.ts";
 import type { Session } from "./session.ts";
 import {
   hasBody,
@@ -87,9 +88,10 @@ function putByStore(store: ts.BinaryExpression): Put | undefined {
     : undefined;
 }
 
-/** A field, or a variable of the module that no other file has. */
+/** A field, what closures share, or a variable of the module that no other file has. */
 function isHeld(session: Session, table: ts.Expression): boolean {
   if (fieldOfThis(table)) return session.oracle.ownedAt(table)?.shape === "many";
+  if (sharedPlace(session, table)?.owned.shape === "many") return true;
   const root = rootOf(table);
   const declaration = ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;
   return (

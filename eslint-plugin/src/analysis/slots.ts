@@ -206,7 +206,7 @@ function slotAt(
   const values = [...given, ...mentions.flatMap((m) => givenAt(session, m))].map(unwrap);
   const makes: ts.Expression[] = [];
   for (const value of values) {
-    if (isNullish(value) || isEmptyContainer(value)) continue;
+    if (isNullish(value) || isEmptyContainer(value) || isOfPlace(value, mentions)) continue;
     const found = session.freshness(value);
     if (found === "fresh" && !isEndedByName(session, value)) makes.push(value);
     else if (found !== "never") return undefined;
@@ -218,6 +218,13 @@ function slotAt(
   const holder = home ?? first.getSourceFile();
   return [{ label: first.getText(), owned, mentions, makes, atOnce, home, holder, kind }];
 }
+
+/** `xs.slice(1)`, where `xs` is the place itself: some of what it holds. */
+const isOfPlace = (value: ts.Expression, mentions: readonly ts.Expression[]): boolean =>
+  ts.isCallExpression(value) &&
+  ts.isPropertyAccessExpression(value.expression) &&
+  /^(slice|filter)$/.test(value.expression.name.text) &&
+  mentions.includes(value.expression.expression);
 
 /** `const spent = this.buffer; … this.spare.push(spent);`: another place has it, too. */
 function isPutAwayByName(session: Session, mention: ts.Expression): boolean {
