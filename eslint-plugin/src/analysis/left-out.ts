@@ -46,6 +46,20 @@ export function leavesSome(session: Session, call: ts.CallExpression): boolean {
   return test !== undefined && !speaksOfEnding(session, test) && !knowsElements(session, test);
 }
 
+/** `xs.map((t) => t.mul(2))` of a list: others in the place of all it holds, which go nowhere. */
+export function givesOthers(session: Session, value: ts.Expression, list: ts.Expression): boolean {
+  const node = unwrap(value);
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
+  const callee = session.oracle.callee(node);
+  const { expression } = node.expression;
+  if (callee.name !== "map" || !callee.builtin) return false;
+  if (!samePlace(session.oracle, expression, list)) return false;
+  const fn = node.arguments[0] && functionHanded(session.oracle, node.arguments[0]);
+  if (!fn || fn.parameters.length !== 1 || speaksOfEnding(session, fn)) return false;
+  const { result, parameters } = session.summary(fn);
+  return result === "fresh" && parameters[0]?.returns === false;
+}
+
 /** `(t) => t !== null`, `(t) => !kept.has(t)`: which element it is decides. */
 function knowsElements({ oracle }: Session, fn: FunctionWithBody): boolean {
   const name = fn.parameters[0]?.name;

@@ -4,13 +4,14 @@
  * variables are followed elsewhere.
  */
 import ts from "typescript";
+import { handedTo } from "./callbacks.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { enclosingFunction } from "./fate.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import type { LostStore } from "./lost-stores.ts";
 import type { Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
-import { isEmptyContainer, isTarget, rootOf, unwrap, within } from "./syntax.ts";
+import { isEmptyContainer, isTarget, rootOf, unwrap, within, type CallLike } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Every such assignment of a file. */
@@ -65,11 +66,76 @@ function isHeld(
   if (root.kind === ts.SyntaxKind.ThisKeyword) return left.expression !== root;
   if (!ts.isIdentifier(root)) return false;
   const declaration = session.oracle.declarationAt(root);
+  if (left.expression === root && isPlain(session, left) && declaration)
+    if (namesEntry(session, declaration)) return true;
   if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
   if (left.expression !== root || session.freshness(root) !== "borrowed") return true;
   const { initializer } = declaration;
   return initializer !== undefined && isEmptyContainer(unwrap(initializer));
 }
+
+/** A property of the program's own that no setter stands behind, which might end the old value. */
+function isPlain(
+  { oracle }: Session,
+  left: ts.ElementAccessExpression | ts.PropertyAccessExpression,
+): boolean {
+  if (!ts.isPropertyAccessExpression(left)) return false;
+  const at = oracle.declarationAt(left.name);
+  return (
+    at !== undefined &&
+    (ts.isPropertySignature(at) || ts.isPropertyDeclaration(at) || ts.isPropertyAssignment(at)) &&
+    !at.getSourceFile().isDeclarationFile
+  );
+}
+
+/** A name for an object in a list or table that outlives the function: `for (const x of this.xs)`. */
+function namesEntry(session: Session, declaration: ts.Declaration): boolean {
+  const list = listOf(declaration);
+  const root = list && rootOf(list);
+  if (root?.kind === ts.SyntaxKind.ThisKeyword) return session.oracle.ownedAt(list!) !== null;
+  const source = root && ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;
+  return (
+    source !== undefined &&
+    ts.isVariableDeclaration(source) &&
+    !enclosingFunction(source) &&
+    session.oracle.ownedAt(list!) !== null
+  );
+}
+
+/** What a declaration takes an element of: `xs` of `const x = xs.get(k)`, `const [k, x] of xs`. */
+function listOf(declaration: ts.Declaration): ts.Expression | undefined {
+  if (ts.isParameter(declaration)) {
+    const host = handedTo(declaration.parent);
+    const isFirst = declaration.parent.parameters[0] === declaration;
+    return host && isFirst ? receiverOf(host, /^forEach$/) : undefined;
+  }
+  if (ts.isBindingElement(declaration)) {
+    const { parent: pattern } = declaration;
+    const isSecond = ts.isArrayBindingPattern(pattern) && pattern.elements[1] === declaration;
+    return isSecond && ts.isVariableDeclaration(pattern.parent)
+      ? walkedBy(pattern.parent)
+      : undefined;
+  }
+  if (!ts.isVariableDeclaration(declaration)) return undefined;
+  const walked = walkedBy(declaration);
+  if (walked || !declaration.initializer) return walked;
+  const value = unwrap(declaration.initializer);
+  if (ts.isElementAccessExpression(value)) return value.expression;
+  return ts.isCallExpression(value) ? receiverOf(value, /^(get|find|findLast|at)$/) : undefined;
+}
+
+/** `xs` of `for (const x of xs)` or `for (const x of xs.values())`. */
+function walkedBy({ parent }: ts.VariableDeclaration): ts.Expression | undefined {
+  if (!ts.isVariableDeclarationList(parent) || !ts.isForOfStatement(parent.parent))
+    return undefined;
+  const list = unwrap(parent.parent.expression);
+  return ts.isCallExpression(list) ? receiverOf(list, /^(values|entries)$/) : list;
+}
+
+const receiverOf = ({ expression }: CallLike, method: RegExp): ts.Expression | undefined =>
+  ts.isPropertyAccessExpression(expression) && method.test(expression.name.text)
+    ? expression.expression
+    : undefined;
 
 /** Looked at, or given a value for the first time: nobody has the old one in hand by that. */
 const stays = (session: Session, mention: ts.Expression): boolean =>

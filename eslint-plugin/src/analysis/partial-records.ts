@@ -1,14 +1,16 @@
 /**
- * Partial records: fields of an object that a place holds, `this.parts = { a, b }`, which the end
- * of that place leaves out where it ends some of them one by one. Used by the rule about members
- * and by `closure-endings.ts`, as `partial-lists.ts` is for lists.
+ * Partial records: fields of an object that a place holds, `this.parts = { a, b }`, or of the
+ * objects in a list or table there, which the end of that place leaves out where it ends some of
+ * them one by one; and places of a tuple. Used by the rule about members and by
+ * `closure-endings.ts`, as `partial-lists.ts` is for lists.
  */
 import ts from "typescript";
+import { functionHanded } from "./callee.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, memberName, unwrap } from "./syntax.ts";
+import { isTarget, isUsing, memberName, unwrap } from "./syntax.ts";
 
 /** A place that holds a record. */
 export interface RecordPlace {
@@ -29,67 +31,150 @@ export interface LeftOut {
 
 /**
  * What of a record is left out where the rest is ended by name. Nothing where none is ended, or
- * anything else is done with the record, such as walking it.
+ * anything else is done with the record, such as handing it on.
  */
 export function leftOutOf(
   session: Session,
   { label, at, owned, mentions }: RecordPlace,
 ): LeftOut[] {
-  const literal = unwrap(at);
-  if (owned.shape !== "record" || !ts.isObjectLiteralExpression(literal)) return [];
-  const named = new Set<string>();
-  let ends = false;
+  const given = unwrap(at);
+  const record = owned.shape === "record" ? owned : session.oracle.ownedAt(given);
+  const isEach = owned.each === "record" && record?.shape === "record";
+  const [first] = mentions;
+  const length = owned.each || !first ? 0 : session.oracle.tupleLength(first);
+  if (owned.shape !== "record" && !isEach && length === 0) return [];
+  const parts = new Parts(session, owned.owner.dispose.methods);
   for (const mention of mentions) {
-    const place = partOf(mention);
-    const pattern = place ? undefined : patternOf(mention);
-    if (!place && !pattern && !isAsked(mention)) return [];
-    if (place) named.add(place.name.text);
-    ends ||= place !== undefined && endsPart(place, owned.owner.dispose.methods);
-    for (const element of pattern?.elements ?? []) {
-      named.add(memberName(element.propertyName ?? element.name));
-      ends ||= isEnded(session, element);
-    }
+    if (isEach) parts.each(mention);
+    else parts.one(mention);
   }
-  if (!ends) return [];
-  return literal.properties.flatMap((property) => {
-    const field = property.name && memberName(property.name);
-    if (field === undefined || named.has(field) || !owned.fields.includes(field)) return [];
-    const value = ts.isPropertyAssignment(property) ? property.initializer : property.name;
-    return value && ts.isExpression(value) ? [{ label: `${label}.${field}`, at: value }] : [];
+  if (parts.whole || !parts.ends) return [];
+  const fields =
+    length > 0 ? Array.from({ length }, (_, i) => String(i)) : (record?.fields ?? []).slice();
+  return fields.flatMap((field) => {
+    const value = parts.named.has(field) ? undefined : valueOf(given, field);
+    const name = length > 0 ? `[${field}]` : `${isEach ? "[…]" : ""}.${field}`;
+    return value ? [{ label: label + name, at: value }] : [];
   });
 }
 
-/** `this.parts.a`, of a mention of `this.parts`. */
-function partOf(node: ts.Node): ts.PropertyAccessExpression | undefined {
-  const { parent } = node;
-  if (ts.isNonNullExpression(parent)) return partOf(parent);
-  return ts.isPropertyAccessExpression(parent) && parent.expression === node ? parent : undefined;
+/** What a literal gives a field. */
+function valueOf(given: ts.Expression, field: string): ts.Expression | undefined {
+  if (ts.isArrayLiteralExpression(given)) return given.elements[Number(field)];
+  if (!ts.isObjectLiteralExpression(given)) return undefined;
+  const property = given.properties.find((p) => p.name && memberName(p.name) === field);
+  const value =
+    property && (ts.isPropertyAssignment(property) ? property.initializer : property.name);
+  return value && ts.isExpression(value) ? value : undefined;
 }
 
-/** The pattern of `const { a, b } = this.parts`, if it has names alone. */
-function patternOf(mention: ts.Expression): ts.ObjectBindingPattern | undefined {
-  const { kind, node } = fateOf(mention);
-  if (kind !== "bound" || !ts.isVariableDeclaration(node)) return undefined;
-  const { name } = node;
-  const isPlain = (e: ts.BindingElement): boolean => ts.isIdentifier(e.name) && !e.dotDotDotToken;
-  return ts.isObjectBindingPattern(name) && name.elements.every(isPlain) ? name : undefined;
+/** The parts of records that some mentions of them speak of. */
+class Parts {
+  readonly named = new Set<string>();
+  /** Something else is done with a record. */
+  whole = false;
+  /** A part is ended. */
+  ends = false;
+
+  readonly #session: Session;
+  readonly #methods: readonly string[];
+
+  constructor(session: Session, methods: readonly string[]) {
+    this.#session = session;
+    this.#methods = methods;
+  }
+
+  /** A mention of a record, or of a tuple. */
+  one(mention: ts.Expression): void {
+    const place = partOf(mention);
+    const { kind, node } = fateOf(mention);
+    if (place) {
+      this.named.add(place.name);
+      this.ends ||= endsPart(place.node, this.#methods);
+    } else if (kind === "bound" && ts.isVariableDeclaration(node)) this.#bound(node.name, node);
+    else this.whole ||= !isAsked(mention);
+  }
+
+  /** A mention of a list or table of records. */
+  each(mention: ts.Expression): void {
+    const { kind, member, node } = fateOf(mention);
+    const views = kind === "receiver" && /^(values|entries)$/.test(member);
+    const fate = views ? fateOf(node as ts.Expression) : fateOf(mention);
+    const [first] = ts.isCallExpression(node) ? node.arguments : [];
+    if (fate.kind === "iterated" && ts.isForOfStatement(fate.node)) {
+      const list = fate.node.initializer;
+      const [turn] = ts.isVariableDeclarationList(list) ? list.declarations : [];
+      if (turn) this.#bound(turn.name, turn);
+      else this.whole = true;
+    } else if (kind === "receiver" && member === "forEach" && first) {
+      const parameter = functionHanded(this.#session.oracle, first)?.parameters[0];
+      if (parameter) this.#bound(parameter.name, parameter);
+      else this.whole = true;
+    } else if (!/^(clear|size|length)$/.test(member)) this.whole ||= !isAsked(mention);
+  }
+
+  /** Names for a record, for its fields, or for a key and a record. */
+  #bound(
+    name: ts.BindingName,
+    declaration: ts.VariableDeclaration | ts.ParameterDeclaration | ts.BindingElement,
+  ): void {
+    if (ts.isIdentifier(name))
+      return this.#referencesOf(name, declaration).forEach((id) => {
+        this.one(id);
+      });
+    if (name.elements.some((e) => ts.isBindingElement(e) && e.dotDotDotToken)) {
+      this.whole = true;
+      return;
+    }
+    const isPair = ts.isArrayBindingPattern(name) && !ts.isBindingElement(declaration);
+    const isWalk = ts.isForOfStatement(declaration.parent.parent);
+    name.elements.forEach((element, i) => {
+      if (!ts.isBindingElement(element)) return;
+      if (isPair && isWalk) {
+        if (i === 1) this.#bound(element.name, element);
+        return;
+      }
+      this.#part(isPair ? String(i) : memberName(element.propertyName ?? element.name), element);
+    });
+  }
+
+  /** A name for a field. */
+  #part(field: string, element: ts.BindingElement): void {
+    this.named.add(field);
+    const { name } = element;
+    if (!ts.isIdentifier(name)) return;
+    const declaration = ts.findAncestor(element, ts.isVariableDeclaration);
+    this.ends ||=
+      (declaration !== undefined && isUsing(declaration)) ||
+      this.#referencesOf(name, element).some(
+        (id) => this.#session.transfer(id).effect === "disposes",
+      );
+  }
+
+  #referencesOf(name: ts.Identifier, declaration: ts.Declaration): readonly ts.Identifier[] {
+    const root = enclosingFunction(name) ?? name.getSourceFile();
+    return referencesTo(this.#session.oracle, declaration, name, root);
+  }
+}
+
+/** `this.parts.a` or `this.parts[0]`, of a mention of `this.parts`. */
+function partOf(node: ts.Node): { name: string; node: ts.Expression } | undefined {
+  const { parent } = node;
+  if (ts.isNonNullExpression(parent)) return partOf(parent);
+  if (ts.isElementAccessExpression(parent) && parent.expression === node) {
+    const { argumentExpression: index } = parent;
+    return ts.isNumericLiteral(index) || ts.isStringLiteralLike(index)
+      ? { name: index.text, node: parent }
+      : undefined;
+  }
+  return ts.isPropertyAccessExpression(parent) && parent.expression === node
+    ? { name: parent.name.text, node: parent }
+    : undefined;
 }
 
 /** `this.parts.a.destroy()`. */
-const endsPart = ({ parent }: ts.PropertyAccessExpression, methods: readonly string[]): boolean =>
+const endsPart = ({ parent }: ts.Expression, methods: readonly string[]): boolean =>
   ts.isPropertyAccessExpression(parent) && methods.includes(parent.name.text);
-
-/** Whether a name that a pattern gives is ended. */
-function isEnded(session: Session, element: ts.BindingElement): boolean {
-  const { name } = element;
-  const root = enclosingFunction(element) ?? element.getSourceFile();
-  return (
-    ts.isIdentifier(name) &&
-    referencesTo(session.oracle, element, name, root).some(
-      (id) => id !== name && session.transfer(id).effect === "disposes",
-    )
-  );
-}
 
 /** `if (this.parts)`, `this.parts = null`: says nothing of what is inside. */
 const isAsked = (node: ts.Node): boolean =>

@@ -7,7 +7,7 @@ import { putValues } from "./containers.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction } from "./fate.ts";
 import { isAnything } from "../owner.ts";
-import { givesPart } from "./left-out.ts";
+import { givesOthers, givesPart } from "./left-out.ts";
 import { effectInside } from "./mention.ts";
 import { visitVerb } from "./mention-events.ts";
 import type { Session } from "./session.ts";
@@ -106,7 +106,7 @@ function isPartOfStore(session: Session, mention: ts.Expression): boolean {
     store !== undefined &&
     isStore(store) &&
     within(mention, store.right) &&
-    givesPart(session, store.right, store.left)
+    (givesPart(session, store.right, store.left) || givesOthers(session, store.right, store.left))
   );
 }
 

@@ -9,7 +9,7 @@ import { handedTo } from "./callbacks.ts";
 import { endingsOf } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import type { Problem } from "./flow.ts";
-import { givesPart } from "./left-out.ts";
+import { givesOthers, givesPart } from "./left-out.ts";
 import type { LostStore } from "./lost-stores.ts";
 import { reach } from "./members.ts";
 import { mayLackScope } from "./open-scopes.ts";
@@ -41,6 +41,8 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const { owned } = slot;
     if (isNullish(value) || isEmptyContainer(value))
       return fillsOnly(node) ? [] : [{ node, owned }];
+    if (owned.shape === "many" && givesOthers(session, node.right, node.left))
+      return [{ node, owned }];
     if (owned.shape === "many")
       return givesPart(session, node.right, node.left) ? [{ node, owned, part: true }] : [];
     if (surely || slot.atOnce) return [{ node, owned }];
