@@ -88,7 +88,7 @@ function isPlain(
   );
 }
 
-/** A name for an object in a list or table that outlives the function: `for (const x of this.xs)`. */
+/** A name for an object in a list that outlives the function: `for (const x of this.xs)`. */
 function namesEntry(session: Session, declaration: ts.Declaration): boolean {
   const list = listOf(declaration);
   const root = list && rootOf(list);
