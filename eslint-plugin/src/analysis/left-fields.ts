@@ -23,7 +23,9 @@ export interface LeftField {
 
 /** Whether a function ends what it is given, by its name: `free`, `disposeAll`. */
 export const isMadeToEnd = (fn: ts.Node): boolean =>
-  /^_?(dispose|free|release|destroy)([A-Z_]|$)/.test(nameOf(fn) ?? "");
+  /^_?(dispose|free|release|destroy|end|drop|discard|tear_?[dD]own|clean_?[uU]p)([A-Z_]|$)/.test(
+    nameOf(fn) ?? "",
+  );
 
 /** The first such field of every function of a file. */
 export function leftFields(session: Session, file: ts.SourceFile): LeftField[] {
