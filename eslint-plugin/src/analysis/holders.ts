@@ -8,7 +8,7 @@ import { isLeft, meansToEnd } from "./field-deeds.ts";
 import type { Owner } from "../owner.ts";
 import type { Oracle } from "./oracle.ts";
 import type { Owned, Ownership } from "./ownership.ts";
-import { baseOf, isPrivate, memberName } from "./syntax.ts";
+import { baseOf, isPrivate, isScript, isTarget, memberName } from "./syntax.ts";
 
 /** Names of methods that end an object where they speak of what it holds. */
 const final = ["dispose", "@@dispose", "@@asyncDispose", "destroy"];
@@ -144,26 +144,37 @@ const takesNothing = (m: ts.MethodDeclaration): boolean =>
 const hasModifier = (m: ts.Declaration, flags: ts.ModifierFlags): boolean =>
   (ts.getCombinedModifierFlags(m) & flags) !== 0;
 
-/** The fields that hold owned values, parameter properties among them. */
+/**
+ * The fields that hold owned values, parameter properties among them, and those that plain
+ * JavaScript declares by giving them a value in the constructor.
+ */
 function ownedFields(
   line: readonly ts.ClassLikeDeclaration[],
   ask: ClassQuestions,
 ): ReadonlyMap<string, Owned> {
   const fields = new Map<string, Owned>();
-  const note = (name: ts.PropertyName | ts.BindingName): void => {
-    const found = ask.ownedAt(name);
+  const note = (name: ts.PropertyName | ts.BindingName, at: ts.Node = name): void => {
+    const found = ask.ownedAt(at);
     if (found && Array.isArray(found.owner.types) && found.shape !== "record")
       fields.set(memberName(name), found);
+  };
+  const declared = (n: ts.Node): void => {
+    if (ts.isPropertyAccessExpression(n) && isThis(n.expression) && isTarget(n))
+      note(n.name, (n.parent as ts.BinaryExpression).right);
+    if (!ts.isFunctionLike(n)) ts.forEachChild(n, declared);
   };
   for (const m of line.flatMap((c) => [...c.members])) {
     if (ts.isPropertyDeclaration(m)) {
       if (!hasModifier(m, ts.ModifierFlags.Static)) note(m.name);
     } else if (ts.isConstructorDeclaration(m)) {
       for (const p of m.parameters) if (ts.isParameterPropertyDeclaration(p, m)) note(p.name);
+      if (m.body && isScript(m.getSourceFile())) declared(m.body);
     }
   }
   return fields;
 }
+
+const isThis = (n: ts.Node): boolean => n.kind === ts.SyntaxKind.ThisKeyword;
 
 /** Whether all have agreed on who ends a value: GPU objects may be left to the device. */
 const isByProtocol = ({ policy, managers }: Owner): boolean =>
