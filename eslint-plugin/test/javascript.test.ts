@@ -26,29 +26,6 @@ module.exports.rank = function (pixels) {
   const image = tensor1d(pixels); // ~ require-disposal
   return image.rank;
 };`,
-  "objects whose fields the constructor declares": `
-const tf = require("@tensorflow/tfjs-core");
-class Mean {
-  constructor() { this.sum = tf.scalar(0); }
-  dispose() { this.sum.dispose(); }
-}
-class Tracker {
-  constructor() {
-    /** @type {Map<string, Mean>} */
-    this.means = new Map();
-  }
-  log(name) {
-    this.means.set(name, new Mean());
-  }
-  drop(name) {
-    this.means.delete(name); // ~ no-dropped-element
-  }
-  end(name) {
-    this.means.get(name)?.dispose();
-    this.means.delete(name);
-  }
-}
-exports.tracker = new Tracker();`,
   "parameters that become tensors": `
 const tf = require("@tensorflow/tfjs-core");
 function mean(values) {

@@ -10,6 +10,29 @@ const test = suite("untyped objects");
 
 /** Scripts by name; a line with `// ~ rule` has exactly that report. */
 const scripts: Record<string, string> = {
+  "objects whose fields the constructor declares": `
+const tf = require("@tensorflow/tfjs-core");
+class Mean {
+  constructor() { this.sum = tf.scalar(0); }
+  dispose() { this.sum.dispose(); }
+}
+class Tracker {
+  constructor() {
+    /** @type {Map<string, Mean>} */
+    this.means = new Map();
+  }
+  log(name) {
+    this.means.set(name, new Mean());
+  }
+  drop(name) {
+    this.means.delete(name); // ~ no-dropped-element
+  }
+  end(name) {
+    this.means.get(name)?.dispose();
+    this.means.delete(name);
+  }
+}
+exports.tracker = new Tracker();`,
   "a table of a prototype": `
 const tf = require("@tensorflow/tfjs-core");
 function Knn() {
