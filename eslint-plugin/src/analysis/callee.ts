@@ -158,7 +158,7 @@ export function functionHanded(
       ? functionHanded(context, node.expression.expression)
       : undefined;
   const name = ts.isPropertyAccessExpression(node) ? node.name : node;
-  const declaration = ts.isIdentifier(name) ? context.declarationAt(name) : undefined;
+  const declaration = ts.isMemberName(name) ? context.declarationAt(name) : undefined;
   return declaration && bodyOf(declaration);
 }
 

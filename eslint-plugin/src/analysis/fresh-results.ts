@@ -149,7 +149,7 @@ const isDecorated = (fn: ts.Node): boolean =>
   ts.canHaveDecorators(fn) && (ts.getDecorators(fn)?.length ?? 0) > 0;
 
 /** Whether what is returned is also put away, or into somebody's hands: it has an owner then. */
-function isKept(session: Session, fn: ts.Node, value: ts.Expression): boolean {
+export function isKept(session: Session, fn: ts.Node, value: ts.Expression): boolean {
   const bare = unwrap(value);
   if (ts.isBinaryExpression(bare) && isStore(bare)) return !ts.isIdentifier(bare.left);
   const owned = ts.isIdentifier(bare) ? session.oracle.ownedAt(bare) : null;
@@ -161,6 +161,6 @@ function isKept(session: Session, fn: ts.Node, value: ts.Expression): boolean {
     return false;
   return referencesTo(session.oracle, declaration, declaration.name, fn).some((id) => {
     const { effect } = session.transfer(id);
-    return effect === "stores" || (isGeneric && effect === "takes");
+    return effect === "stores" || effect === "takes";
   });
 }

@@ -5,6 +5,7 @@
  * through `session.summary`.
  */
 import ts from "typescript";
+import { functionHanded } from "./callee.ts";
 import { handedTo } from "./callbacks.ts";
 import { isInline, outlivesMaker } from "./closures.ts";
 import { builtinArgument } from "./containers.ts";
@@ -239,8 +240,8 @@ function noteUnknownList(session: Session, id: ts.Expression, effect: ParameterE
   const { member, node } = fateOf(id);
   if (parts.has(member)) effect.stores = true;
   const callback = (node as ts.CallExpression).arguments[0];
-  if (!callback || !(ts.isArrowFunction(callback) || ts.isFunctionExpression(callback))) return;
-  const inner = session.summary(callback).parameters[member === "reduce" ? 1 : 0];
+  const fn = callback && functionHanded(session.oracle, callback);
+  const inner = fn && session.summary(fn).parameters[member === "reduce" ? 1 : 0];
   if (inner?.disposes) effect.disposes = true;
   if (inner?.stores || inner?.returns) effect.stores = true;
 }
@@ -321,8 +322,8 @@ function noteReturn(
 /** `xs.forEach(x => x.dispose())` and friends do to all what the callback does to one. */
 function noteVisits(session: Session, call: ts.CallExpression, effect: ParameterEffect): void {
   const [callback] = call.arguments;
-  if (!callback || !(ts.isArrowFunction(callback) || ts.isFunctionExpression(callback))) return;
-  const inner = session.summary(callback).parameters[0];
+  const fn = callback && functionHanded(session.oracle, callback);
+  const inner = fn && session.summary(fn).parameters[0];
   if (inner?.disposes) effect.disposes = true;
   if (inner?.stores) effect.stores = true;
 }

@@ -92,8 +92,8 @@ export const mentions: readonly Row[] = [
   { kind: "receiver", when: (m) => m.shared, effect: "unknown", example: "model.getLayer(0)" },
   {
     kind: "receiver",
-    when: (m) => m.temporary && m.promise,
-    effect: "unknown",
+    when: (m) => m.promise,
+    effect: ({ fate }) => (fate.member === "then" ? "visits" : "unknown"),
     example: "later().then(use)",
   },
   {

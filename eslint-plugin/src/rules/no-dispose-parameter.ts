@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
+import type { Cell } from "../analysis/cells.ts";
 import { bindingOf, nameOf } from "../analysis/call-sites.ts";
 import { soundsLikeDisposal } from "../analysis/disposes.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
@@ -49,7 +50,7 @@ export const noDisposeParameter = rule<Id, Record<string, never>>({
         continue;
       const { cell, node } = problem;
       const fn = enclosingFunction(node) && ownerFunction(cell.declaration);
-      if (!fn || exempt(file, fn, cell.label)) continue;
+      if (!fn || isAnswer(file, cell) || exempt(file, fn, cell.label)) continue;
       report({
         mark: spanOf(node),
         messageId: "parameter",
@@ -110,6 +111,10 @@ function wrongTags(file: FileAnalysis, report: (finding: Finding<Id>) => void): 
       report({ mark, messageId: "keepsNothing" });
   }
 }
+
+/** `p.then((x) => x.dispose())`: who takes what a promise gives has it. */
+const isAnswer = ({ session }: FileAnalysis, { declaration }: Cell): boolean =>
+  declaration !== undefined && session.oracle.isPromise(declaration);
 
 function ownerFunction(declaration: ts.Node | undefined): ts.SignatureDeclaration | undefined {
   return declaration && enclosingFunction(declaration);

@@ -23,6 +23,7 @@ type Id =
   | "shortened"
   | "popped"
   | "mapped"
+  | "settled"
   | "picked"
   | "cut"
   | "unpacked"
@@ -49,6 +50,9 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
     mapped:
       "The {{ noun }}s made by `{{ name }}` are only looked at here and never disposed; " +
       "bind the array and dispose its elements.",
+    settled:
+      "This callback only looks at the {{ noun }} that `{{ name }}` gives, and nobody disposes " +
+      "it; do so there.",
     picked:
       "Of the {{ noun }}s that `{{ name }}` makes this takes one, and nobody can dispose " +
       "the others; bind them all.",
@@ -87,9 +91,19 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
       const isMapped = value.outcome === "elements";
       if ((!unreached && !isMapped) || session.scopeAt(value.node) !== "out") continue;
       if (unreached) report(unreachedIn(file, value, unreached));
-      if (isMapped) report(lookedAt(file, value, "mapped"));
+      if (isMapped) report(isAnswer(value) ? settled(value) : lookedAt(file, value, "mapped"));
     }
   },
+});
+
+/** `load().then(show)`: one value that the callback gets, and not several. */
+const isAnswer = ({ fate, owned }: FreshValue): boolean =>
+  fate.member === "then" && owned.shape === "one";
+
+const settled = ({ node, owned }: FreshValue): Finding<Id> => ({
+  mark: markOf(node),
+  messageId: "settled",
+  data: { noun: owned.owner.noun, name: labelOf(node) },
 });
 
 /** What can take something out of a container: `delete`, a call, an assignment. */

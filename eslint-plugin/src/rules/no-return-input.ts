@@ -7,6 +7,7 @@ import ts from "typescript";
 import { mayLackScope } from "../analysis/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { returnsOf } from "../analysis/fate.ts";
+import { isKept } from "../analysis/fresh-results.ts";
 import { unwrap, type FunctionWithBody } from "../analysis/syntax.ts";
 import { handedTo } from "../analysis/callbacks.ts";
 import { rule, spanOf, type Finding } from "../create-rule.ts";
@@ -80,7 +81,7 @@ function checkFunction(
   const name = functionName(fn);
   if (tags.borrowed) {
     for (const value of values)
-      if (session.freshness(value) === "fresh")
+      if (session.freshness(value) === "fresh" && !isKept(session, fn, value))
         report({
           mark: spanOf(value),
           messageId: "freshBorrowed",

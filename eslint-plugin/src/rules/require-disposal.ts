@@ -176,9 +176,13 @@ function canBecomeUsing(file: FileAnalysis, leak: Leak): boolean {
   if (cell.owned.shape !== "one" || !listOf(leak) || !cell.declaration || !cell.name) return false;
   if (cell.captured) return false;
   if ([...cell.seen].some((k) => k !== "own" && k !== "use")) return false;
-  if (file.session.oracle.usingKind(cell.name) !== "using") return false;
+  if (!mayBeUsing(file, cell.name)) return false;
   return !isGivenAnother(file, cell);
 }
+
+/** Whether `using` accepts what a variable holds: a promise must be waited for first. */
+const mayBeUsing = ({ session: { oracle } }: FileAnalysis, name: ts.Node): boolean =>
+  oracle.usingKind(name) === "using" && !oracle.isPromise(name);
 
 /** Whether a variable is given another value somewhere: one disposal does not free both. */
 const isGivenAnother = (file: FileAnalysis, { declaration, name }: Cell): boolean =>
@@ -197,9 +201,8 @@ function usingFix(file: FileAnalysis, leak: Leak): Fix | null {
   const statement = listOf(leak);
   const { cell } = leak;
   if (!statement || !cell.name || !cell.declaration || cell.owned.shape !== "one") return null;
-  const kind = file.session.oracle.usingKind(cell.name);
   if (
-    kind !== "using" ||
+    !mayBeUsing(file, cell.name) ||
     cell.captured ||
     cell.seen.has("escape") ||
     cell.seen.has("return") ||
@@ -227,7 +230,7 @@ function usingFix(file: FileAnalysis, leak: Leak): Fix | null {
     removals.push(wholeLine(call.parent));
   }
   return (fixer) => [
-    fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], kind),
+    fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using"),
     ...removals.map((r) => fixer.removeRange(r)),
   ];
 }
