@@ -257,6 +257,8 @@ function finallyFix(file: FileAnalysis, leak: Leak): Fix | null {
     cell.captured ||
     cell.owned.shape !== "one" ||
     cell.label.includes(".") ||
+    !cell.name ||
+    file.session.oracle.isPromise(cell.name) ||
     isGivenAnother(file, cell)
   )
     return null;
