@@ -15,6 +15,34 @@ const gpu =
   "GPUQueue; destroy(): void } interface GPUQueue { writeBuffer(b: GPUBuffer, o: number, " +
   "d: object): void }\ninterface GPUCanvasContext { getCurrentTexture(): GPUTexture }\n";
 
+/** More of them, with which programs run commands: for the matrix of what is held. */
+export const gpuTypes = `interface GPUBuffer {
+  destroy(): void; size: number; mapAsync(mode: number): Promise<void>;
+  getMappedRange(): ArrayBuffer; unmap(): void;
+}
+interface GPUTexture { destroy(): void; width: number; createView(): GPUTextureView }
+interface GPUTextureView { label: string }
+interface GPUBindGroup { label: string }
+interface GPUQuerySet { destroy(): void; count: number }
+interface GPUAdapter { requestDevice(): Promise<GPUDevice> }
+interface GPUDevice {
+  createBuffer(d: object): GPUBuffer; createTexture(d: object): GPUTexture;
+  createQuerySet(d: object): GPUQuerySet; createBindGroup(d: object): GPUBindGroup;
+  createCommandEncoder(d: object): GPUCommandEncoder; queue: GPUQueue; destroy(): void;
+}
+interface GPUQueue {
+  writeBuffer(b: GPUBuffer, o: number, d: object): void; submit(all: object[]): void;
+}
+interface GPUCommandEncoder {
+  copyBufferToBuffer(a: GPUBuffer, i: number, b: GPUBuffer, j: number, n: number): void;
+  resolveQuerySet(s: GPUQuerySet, i: number, n: number): void;
+  beginRenderPass(d: object): GPURenderPassEncoder; finish(): object;
+}
+interface GPURenderPassEncoder {
+  setBindGroup(i: number, g: GPUBindGroup): void; draw(n: number): void; end(): void;
+}
+`;
+
 /** Adds a case to a suite: a program and the rules that must report on it. */
 export const casesOf =
   (test: Test) =>
