@@ -102,13 +102,13 @@ function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
 }
 
 /**
- * Whether a method that starts an object fills a field which an ending of the object frees:
+ * Whether a function runs to its store once, or a method that starts an object fills a field which an ending of the object frees:
  * `init()` after `dispose()`, or once.
  */
 function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node: ts.Node): boolean {
   const place = enclosingFunction(node);
+  if (place && isDoneOnce(place)) return true;
   if (kind !== "field" || !place || !ts.isClassLike(holder)) return false;
-  if (isDoneOnce(place)) return true;
   if (!/^#?_?(init|start|set_?up|mount|open)/i.test(nameOf(place) ?? "")) return false;
   if (isCalledInLoop(session, place)) return false;
   const endings = endingsOf(holder).map(({ member }) => member);
