@@ -129,17 +129,12 @@ export function leftByClosures(session: Session, file: ts.SourceFile): LeftBehin
   return facts.functions(file).flatMap((fn) => {
     const ending = closureEnding(session, fn);
     if (!ending) return [];
-<<<<<<< HEAD
     const shared = leftShared(session, fn, ending).map(
       ({ label, at, owner: { noun } }): LeftBehind => ({
         ...{ label, at, noun, ending: ending.name, endless: undefined },
       }),
     );
-    if (shared.length > 0 || !someWithin(ending.body, ts.isCallExpression)) return shared;
-=======
-    const shared = leftSlots(session, fn, ending);
     if (!someWithin(ending.body, ts.isCallExpression)) return shared;
->>>>>>> 19ee6d20 (Report shared GPU objects that an ending leaves out)
     const locals = facts
       .variables(file)
       .filter((v) => enclosingFunction(v) === fn && !mayNotRunOnce(v, fn))
@@ -149,80 +144,6 @@ export function leftByClosures(session: Session, file: ts.SourceFile): LeftBehin
   });
 }
 
-<<<<<<< HEAD
-=======
-/**
- * `let line = zeros(…); return { push() { line.dispose(); line = …; }, destroy() {} }`: what
- * closures share, and end only to fill it again.
- */
-function leftSlots(
-  session: Session,
-  fn: FunctionWithBody,
-  ending: { name: string; body: ts.Node },
-): LeftBehind[] {
-  const variables = session.oracle.facts.variables(fn.getSourceFile());
-  return variables.flatMap((declaration): LeftBehind[] => {
-    if (enclosingFunction(declaration) !== fn || mayNotRunOnce(declaration, fn)) return [];
-    const [slot] = variableSlot(session, declaration) ?? [];
-    const isGeneric = slot?.owned.owner.policy === "generic";
-    const at = slot && (slot.atOnce || isGeneric) ? slot.makes[0] : undefined;
-    if (!slot || !at || (isGeneric && !endsOthers(session, ending.body, at))) return [];
-    if (!mayLackScope(session, at) || touches(session, slot, ending.body)) return [];
-    const stays = slot.mentions.every((mention) => {
-      if (leaves(session, mention)) return true;
-      const place = enclosingFunction(mention);
-      return slot.mentions.some((m) => isTarget(m) && enclosingFunction(m) === place);
-    });
-    if (!stays) return [];
-    const { owner } = slot.owned;
-    return [{ label: slot.label, at, noun: owner.noun, ending: ending.name, endless: undefined }];
-  });
-}
-
-/** Whether an ending ends objects one by one, so that none may be left out. */
-const endsOthers = (session: Session, body: ts.Node, made: ts.Expression): boolean => {
-  const ends = (node: ts.Node): boolean =>
-    ts.isExpression(node) &&
-    (ts.isIdentifier(node) || ts.isPropertyAccessExpression(node)) &&
-    session.transfer(node).effect === "disposes";
-  return !isDevice(session, made) && !endsDevice(session, body) && someWithin(body, ends);
-};
-
-/** Whether a node below a function stands in a loop or where something may throw before it. */
-const mayNotRunOnce = (node: ts.Node, fn: ts.Node): boolean => {
-  for (let at = node.parent; at !== fn; at = at.parent)
-    if (ts.isIterationStatement(at, false) || ts.isTryStatement(at)) return true;
-  return false;
-};
-
-/** The ending of the one object that a function returns. */
-function returnedEnding(
-  session: Session,
-  fn: FunctionWithBody,
-): { name: string; body: ts.Node } | undefined {
-  const literals = returnsOf(fn).map((value) => literalOf(session, unwrap(value)));
-  const [literal] = literals;
-  if (!literal || literals.some((other) => other !== literal)) return undefined;
-  for (const property of literal.properties) {
-    const name = property.name && memberName(property.name);
-    if (name !== "dispose" && name !== "destroy") continue;
-    const given = givenTo(property);
-    const body = given ? functionHanded(session.oracle, given) : property;
-    if (hasBody(body)) return { name, body };
-  }
-  return undefined;
-}
-
-function literalOf(session: Session, value: ts.Node): ts.ObjectLiteralExpression | undefined {
-  if (ts.isObjectLiteralExpression(value)) return value;
-  const declaration = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
-  if (!declaration || !ts.isVariableDeclaration(declaration) || !declaration.initializer)
-    return undefined;
-  const initial = unwrap(declaration.initializer);
-  return ts.isObjectLiteralExpression(initial) ? initial : undefined;
-}
-
->>>>>>> 19ee6d20 (Report shared GPU objects that an ending leaves out)
 /** A local value that closures use and nobody ends or hands on. */
 function leftLocal(
   session: Session,
