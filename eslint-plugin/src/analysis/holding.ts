@@ -8,9 +8,11 @@ import type { Owner } from "../owner.ts";
 import type { Callee } from "./callee.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
+import { recurs } from "./made-again.ts";
+import { fieldOfThis } from "./members.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { baseOf, isTarget, someWithin, type CallLike } from "./syntax.ts";
+import { baseOf, isTarget, someWithin, unwrap, type CallLike } from "./syntax.ts";
 
 const mostHops = 6;
 
@@ -79,8 +81,29 @@ function outlives(session: Session, node: ts.Expression, owner: Owner, hops: num
     case "called":
       return false;
     default:
-      return !isTarget(node);
+      return !isTarget(node) && !isReplaced(session, node);
   }
+}
+
+/**
+ * `resize() { this.view = device.createTexture(…).createView(); }`: the place holds another each
+ * time, and of the last nothing leads to what it used.
+ */
+function isReplaced(session: Session, node: ts.Expression): boolean {
+  const store = ts.findAncestor(node, ts.isBinaryExpression);
+  if (store?.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return false;
+  const fn = enclosingFunction(store);
+  const { left } = store;
+  if (!fn || unwrap(store.right) !== node || !ts.isExpressionStatement(store.parent)) return false;
+  const place = left.getText();
+  const asks = (at: ts.Node): boolean =>
+    (ts.isIfStatement(at) || ts.isConditionalExpression(at) || ts.isBinaryExpression(at)) &&
+    someWithin(at, (inner) => inner !== left && inner.getText() === place);
+  if (someWithin(fn, asks)) return false;
+  const isOuter = ts.isIdentifier(left)
+    ? ((at) => at !== undefined && enclosingFunction(at) !== fn)(session.oracle.declarationAt(left))
+    : fieldOfThis(left) !== undefined;
+  return isOuter && recurs(session, store);
 }
 
 function variableOutlives(session: Session, at: ts.Node, owner: Owner, hops: number): boolean {
@@ -96,7 +119,11 @@ function variableOutlives(session: Session, at: ts.Node, owner: Owner, hops: num
  * Whether a method is of a type that never keeps what it is given (`GPUQueue.writeBuffer`), or a
  * constructor of the library makes something that uses it and never ends it (`new StepLR(o)`).
  */
-export function isLent({ declaration }: Callee, { borrowers }: Owner): boolean {
+export function isLent(
+  { declaration, name }: Pick<Callee, "declaration" | "name">,
+  { borrowers, untyped }: Owner,
+): boolean {
+  if (!declaration && untyped.lent.includes(name)) return true;
   if (borrowers.length === 0 || !declaration) return false;
   const isNamed = (name: string | undefined): boolean =>
     name !== undefined && borrowers.some((b) => name.startsWith(b));
