@@ -57,6 +57,10 @@ export interface UntypedSettings {
   joins?: string[];
   /** Methods of anything that take nothing else first, and only look (`knn.addExample`). */
   wants?: string[];
+  /** Methods of anything that make a value, told by the fields of the object they are given. */
+  described?: { callee: string; fields: string[] }[];
+  /** Methods of anything that only look at a value in the hands of such a library. */
+  lent?: string[];
 }
 
 /** Everything the analysis must know about one family of owned values. */

@@ -119,6 +119,7 @@ const ownerShape = shape(
     untyped: shape(
       {
         records: listOf(shape({ callee: text, fields: listOf(text) }, ["callee", "fields"])),
+        described: listOf(shape({ callee: text, fields: listOf(text) }, ["callee", "fields"])),
         ...Object.fromEntries(
           [
             "globals",
@@ -131,6 +132,7 @@ const ownerShape = shape(
             "encloses",
             "joins",
             "wants",
+            "lent",
           ].map((n) => [n, listOf(text)]),
         ),
       },
@@ -220,6 +222,8 @@ export const complete = (owner: OwnerSettings): Owner => ({
       encloses: [],
       joins: [],
       wants: [],
+      described: [],
+      lent: [],
     },
     ...owner.untyped,
   },

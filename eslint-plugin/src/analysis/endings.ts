@@ -264,7 +264,9 @@ function mayFree(
 export const isDevice = (session: Session, node: ts.Expression): boolean => {
   const made = unwrap(node);
   const asked = ts.isCallExpression(made) && calleeNameNode(made)?.text === "requestDevice";
-  return asked || session.oracle.typeName(made) === "GPUDevice";
+  if (asked || session.oracle.typeName(made) === "GPUDevice") return true;
+  const name = ts.isPropertyAccessExpression(made) ? made.name : made;
+  return /device$/i.test(name.getText()) && session.oracle.gives(made, "anything");
 };
 
 const deepest = 3;

@@ -44,9 +44,11 @@ export interface Member {
 export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): Member[] {
   const found = new Map<string, Member>();
   const shared = new Set<string>();
+  const mixed = new Set<string>();
   const note = (name: string, value: ts.Expression, place: ts.Node, held?: Owned): void => {
     const own = session.oracle.ownedAt(value);
     const owned = own && (held ?? own);
+    if (!owned && !held && mayBeAnothers(session, value)) mixed.add(name);
     if (!owned) return;
     const state = held ? madeBeside(session, name, value) : session.freshness(value);
     const at = unwrap(value);
@@ -54,7 +56,8 @@ export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): M
     if (state === "fresh" && held && isGiven(session, value, owned)) shared.add(name);
     else if (state === "fresh") {
       const inConstructor = ts.isConstructorDeclaration(place);
-      const atOnce = inConstructor || place === node;
+      const fn = inConstructor ? enclosingFunction(value) : undefined;
+      const atOnce = fn === place || place === node;
       const known = found.get(name);
       known?.makes.push(at);
       if (known) known.atOnce ||= atOnce;
@@ -85,7 +88,16 @@ export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): M
     });
   }
   for (const name of shared) found.delete(name);
+  for (const name of mixed)
+    if (found.get(name)?.owned.owner.policy === "generic") found.delete(name);
   return [...found.values()];
+}
+
+/** A parameter of no known type: `use(buffer) { this.buffer = buffer; }`. */
+function mayBeAnothers({ oracle }: Session, value: ts.Expression): boolean {
+  const bare = unwrap(value);
+  const source = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  return source !== undefined && ts.isParameter(source) && oracle.gives(bare, "anything");
 }
 
 /**

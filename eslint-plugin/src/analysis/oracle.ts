@@ -67,7 +67,9 @@ export class Oracle {
     this.program = program;
     this.facts = facts;
     this.#named = settings.owners.filter((o) => typeNames(o).length > 0);
-    this.#untyped = settings.owners.filter((o) => o.untyped.globals.length > 0);
+    this.#untyped = settings.owners.filter(
+      ({ untyped: { globals, described } }) => globals.length + described.length > 0,
+    );
     this.#names = {
       facts,
       owners: this.#untyped,
@@ -120,21 +122,29 @@ export class Oracle {
     } else if (ts.isPropertyAccessExpression(node)) {
       const symbol = this.#checker.symbolAt(node.name);
       if (symbol?.declarations?.every(holdsPlain)) return null;
-      if (this.#untyped.length > 0 && startsEmpty(symbol?.valueDeclaration))
-        return this.#guess(node);
+      if (this.#asksNames(node) && startsEmpty(symbol?.valueDeclaration)) return this.#guess(node);
       declared = declaredProperty(this.#checker, symbol);
     }
     const type = declared ?? this.#checker.typeAt(node);
-    const isUntyped = this.#untyped.length > 0 && this.#checker.isUntyped(type);
+    const isUntyped = this.#asksNames(node) && this.#checker.isUntyped(type);
     if (isUntyped) return this.#guess(node);
     const owned = this.#ownership.of(type);
     return owned?.mixed && ts.isExpression(node) ? this.#unmixed(node, owned) : owned;
   }
 
+  /** Whether names may tell what types do not: in scripts, or where the library has a name. */
+  #asksNames(node: ts.Node): boolean {
+    if (this.#untyped.length === 0) return false;
+    return (
+      /\.[cm]?jsx?$/.test(node.getSourceFile().fileName) ||
+      this.#untyped.some((o) => o.untyped.globals.length > 0)
+    );
+  }
+
   /** `x.f(…)` where nothing is known of `x`: its arguments need not be checked. */
   #isCalledOnUntyped({ expression }: CallLike): boolean {
     return (
-      this.#untyped.length > 0 &&
+      this.#asksNames(expression) &&
       ts.isPropertyAccessExpression(expression) &&
       this.#checker.isAny(this.#checker.typeAt(expression.expression))
     );

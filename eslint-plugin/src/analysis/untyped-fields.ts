@@ -36,7 +36,8 @@ export function ownedField(
   context.stored.set(holder, known);
   for (const { value, inside } of known.get(name.text) ?? []) {
     const owned = context.ownedAt(value);
-    if (owned) return inside ? several(owned.owner) : owned;
+    if (owned && !(inside && owned.shape === "record"))
+      return inside ? several(owned.owner) : owned;
   }
   return null;
 }
@@ -63,6 +64,9 @@ const literalOf = (declaration: ts.Declaration | undefined): ts.Node | undefined
     ? declaration.initializer
     : undefined;
 
+/** `=` and `??=`. */
+const stores = [ts.SyntaxKind.EqualsToken, ts.SyntaxKind.QuestionQuestionEqualsToken];
+
 /** Every value that an object is given in a field of its own, or in a list in one, by field. */
 function storesOf(context: FieldContext, holder: ts.Node): Map<string, Stored[]> {
   const found = new Map<string, Stored[]>();
@@ -80,8 +84,7 @@ function storesOf(context: FieldContext, holder: ts.Node): Map<string, Stored[]>
     if (ts.isClassLike(node)) return;
     ts.forEachChild(node, visit);
     if (ts.isCallExpression(node)) noteCall(node, note);
-    const isStore =
-      ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+    const isStore = ts.isBinaryExpression(node) && stores.includes(node.operatorToken.kind);
     if (isStore) note(node.left, node.right, false);
   };
   ts.forEachChild(holder, visit);

@@ -19,6 +19,7 @@ import {
   hasBody,
   isEmptyContainer,
   isNullish,
+  memberName,
   unwrap,
   valuesOf,
   type CallLike,
@@ -95,6 +96,7 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     if (shape && (library || isMethodOf(context, call, owner))) return shape(owner);
     if (isMarkedCall(context, call, owner) || isOperation(context, call, owner))
       return single(owner);
+    if (isDescribed(context, call, owner)) return single(owner);
     if (enclosesByName(context, call, owner) && asksForResult(call, owner)) return single(owner);
     const { runs, looks } = owner.untyped;
     if (
@@ -110,6 +112,22 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     ownedResult(context, made && functionHanded(context, made)) ??
     ownedResult(context, callee && functionOf(context.declarationAt(callee)))
   );
+}
+
+/** `device.createBuffer({ size, usage })`: a method that is told what to make. */
+function isDescribed(context: UntypedContext, call: ts.CallExpression, owner: Owner): boolean {
+  const { expression, arguments: args } = call;
+  if (!ts.isPropertyAccessExpression(expression) || args.length !== 1) return false;
+  const { name } = expression;
+  const known = owner.untyped.described.find(({ callee }) => callee === name.text);
+  if (!known || context.declarationAt(name)) return false;
+  const given = unwrap(args[0]!);
+  const declaration = ts.isIdentifier(given) ? context.declarationAt(given) : undefined;
+  const isNamed = declaration !== undefined && ts.isVariableDeclaration(declaration);
+  const literal = isNamed && declaration.initializer ? unwrap(declaration.initializer) : given;
+  if (!ts.isObjectLiteralExpression(literal)) return false;
+  const fields = literal.properties.map((p) => (p.name ? memberName(p.name) : ""));
+  return known.fields.every((field) => fields.includes(field));
 }
 
 /** What the methods of lists give: `xs.map((x) => tf.scalar(x))`, `tensors.pop()`. */

@@ -5,6 +5,19 @@
  */
 import type { OwnerSettings } from "../owner.ts";
 
+/** Methods of queues, encoders and passes: what they are given, they use at once. */
+const lent = [
+  ...["writeBuffer", "writeTexture", "copyBufferToBuffer", "copyBufferToTexture", "clearBuffer"],
+  ...[
+    "copyTextureToBuffer",
+    "copyTextureToTexture",
+    "copyExternalImageToTexture",
+    "createBindGroup",
+  ],
+  ...["setVertexBuffer", "setIndexBuffer", "setBindGroup", "beginRenderPass", "beginComputePass"],
+  ...["drawIndirect", "drawIndexedIndirect", "dispatchWorkgroupsIndirect", "resolveQuerySet"],
+];
+
 /** What a WebGPU device makes. */
 export const webgpu: readonly OwnerSettings[] = [
   {
@@ -17,6 +30,17 @@ export const webgpu: readonly OwnerSettings[] = [
     args: "borrow",
     borrowers: ["GPU"],
     holders: ["createBindGroup", "createView"],
+    untyped: {
+      globals: [],
+      makes: [],
+      lists: [],
+      described: [
+        { callee: "createBuffer", fields: ["usage"] },
+        { callee: "createTexture", fields: ["usage"] },
+        { callee: "createQuerySet", fields: ["type", "count"] },
+      ],
+      lent,
+    },
     safeAfterDispose: [
       "label",
       "size",

@@ -124,8 +124,8 @@ export const gpuSingles: GpuSingle[] = [
   {
     name: "query set of a call",
     code: [
-      `export function time$(d: GPUDevice) { const set = d.createQuerySet({ type: "timestamp", count: 2 }); const e = d.createCommandEncoder({ set }); e.resolveQuerySet(set, 0, 2); d.queue.submit([e.finish()]); }`,
-      `export function time$(d: GPUDevice) { const set = d.createQuerySet({ type: "timestamp", count: 2 }); const e = d.createCommandEncoder({ set }); e.resolveQuerySet(set, 0, 2); d.queue.submit([e.finish()]); set.destroy(); }`,
+      `export function time$(d: GPUDevice) { const set = d.createQuerySet({ type: "timestamp", count: 2 }); const e = d.createCommandEncoder({}); e.resolveQuerySet(set, 0, 2); d.queue.submit([e.finish()]); }`,
+      `export function time$(d: GPUDevice) { const set = d.createQuerySet({ type: "timestamp", count: 2 }); const e = d.createCommandEncoder({}); e.resolveQuerySet(set, 0, 2); d.queue.submit([e.finish()]); set.destroy(); }`,
     ],
   },
   {

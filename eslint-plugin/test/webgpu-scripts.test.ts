@@ -1,0 +1,66 @@
+/**
+ * The preset for WebGPU objects in plain JavaScript, where nothing says what a device is: each case
+ * says which rules must report, in order of lines.
+ */
+import { suite } from "uvu";
+import plugin from "../src/index.ts";
+import { assert, lines, lint, projectDir } from "./tester.ts";
+
+const test = suite("webgpu, plain JavaScript");
+const R = "require-disposal";
+const O = "no-overwritten-tensor";
+const M = "require-member-disposal";
+
+function script(name: string, code: string, expected: string[]): void {
+  test(name, () => {
+    const settings = { presets: ["webgpu"] };
+    const rules = plugin.configs.recommended.rules;
+    const found = lint(code, { settings, rules, file: `${projectDir}script.js` });
+    const reported = found.map((m) => (m.ruleId ?? m.message).replace("tenure/", ""));
+    assert.equal(reported, expected, lines(found).join("\n"));
+  });
+}
+
+const local = (make: string): string =>
+  `export function f(d, data) { const b = ${make}; d.queue.writeBuffer(b, 0, data); }`;
+script("a buffer told by its usage", local("d.createBuffer({ size: 4, usage: 8 })"), [R]);
+script("a buffer of another library", local("d.createBuffer({ data, kind: 3 })"), []);
+script("a buffer of WebGL", local("d.createBuffer()"), []);
+script("a buffer of sound", local("d.createBuffer(2, 22050, 44100)"), []);
+script(
+  "a description with a name",
+  "export function f(d) { const described = { size: 4, usage: 8 }; const b = " +
+    "d.createBuffer(described); return b.size; }",
+  [R],
+);
+
+const given = (store: string): string =>
+  "export class Water { constructor(d) { this.d = d; this.b = d.createBuffer({ size: 4, usage: 8 " +
+  `}); } use(buffer) { ${store} } destroy() { this.d = null; } }`;
+script("a field that is given somebody else's buffer", given("this.b = buffer;"), []);
+script("a field that the end leaves out", given("buffer.size;"), [M]);
+
+const ready = (test: string): string =>
+  `let ready = false; let b; function init(d) { ${test} b = d.createBuffer({ size: 4, usage: 8 ` +
+  "}); ready = true; }\nexport function write(d, data) { init(d); d.queue.writeBuffer(b, 0, data); }" +
+  '\naddEventListener("click", () => { write(globalThis.d, []); });';
+script("a variable that is filled once", ready("if (ready) return;"), []);
+script("a variable that is filled each time", ready(""), [O]);
+
+const loaded = (more: string): string =>
+  "export class Mesh { constructor(d) { this.d = d; this.load().then((n) => { this.b = " +
+  "d.createBuffer({ size: n, usage: 8 }); }); } async load() { return 4; } " +
+  `${more} destroy() { this.b?.destroy(); } }`;
+script("a field that the constructor fills when all is loaded", loaded(""), []);
+script(
+  "and that each resize fills again",
+  loaded("onResize(n) { this.b = this.d.createBuffer({ size: n, usage: 8 }); }"),
+  [O],
+);
+
+const shown = (guard: string): string =>
+  `export class View { constructor(d) { this.d = d; this.depth = null; } resize(n) { ${guard} ` +
+  "this.depth = this.d.createTexture({ size: [n], usage: 16 }).createView(); } }";
+script("a view of a texture that nothing else leads to", shown(""), ["no-leaked-temporary"]);
+script("one that is made once", shown("if (this.depth) return;"), []);
+test.run();
