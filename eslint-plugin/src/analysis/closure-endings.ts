@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { isAnything, isHolder, type Owner } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
-import { closing } from "./endings.ts";
+import { closing, endsDevice, isDevice } from "./endings.ts";
 import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { leftOutOf } from "./partial-records.ts";
@@ -139,18 +139,28 @@ const isWithin = (node: ts.Node, run: ReadonlySet<ts.Node>): boolean =>
 function isDue(session: Session, slot: Slot, fn: ts.Node, { run }: ClosureEnding): boolean {
   const { owned, makes, mentions } = slot;
   const { owner } = owned;
-  if (owner.policy === "generic" && !isHolder(owner, session.settings)) return false;
+  const isLeft = owner.policy === "generic" && [...run].some((at) => endsDevice(session, at));
+  const isGeneric = owner.policy === "generic" && !isHolder(owner, session.settings);
+  if (isLeft || (isGeneric && !endsOneByOne(session, makes, run))) return false;
   if (!makes.some((at) => mayLackScope(session, at))) return false;
   if (mentions.every((m) => enclosingFunction(m) === fn)) return false;
   const isEnded = mentions.some((m) => !leaves(session, m));
   if (isEnded && isAnything(owner)) return false;
   const others = mentions.filter((m) => !isWithin(m, run));
-  if (owned.shape !== "many" && others.some((m) => isEndedForGood(session, slot, m))) return false;
+  if ((isGeneric || owned.shape !== "many") && others.some((m) => isEndedForGood(session, slot, m)))
+    return false;
   return mentions.every((m) => {
     const isOut = fateOf(m).kind === "returned" && !fateOf(m).conditional;
     return !isOut || (isEnded && enclosingFunction(m) !== fn);
   });
 }
+
+/** Whether an end ends GPU objects one by one. */
+const endsOneByOne = (
+  session: Session,
+  makes: readonly ts.Expression[],
+  run: ReadonlySet<ts.Node>,
+): boolean => endsSomething(session, run) && !makes.some((at) => isDevice(session, at));
 
 /** Whether a mention ends or hands on what a slot holds, in a function that does not fill it. */
 function isEndedForGood(session: Session, { mentions }: Slot, mention: ts.Expression): boolean {
