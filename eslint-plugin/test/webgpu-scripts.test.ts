@@ -63,4 +63,16 @@ const shown = (guard: string): string =>
   "this.depth = this.d.createTexture({ size: [n], usage: 16 }).createView(); } }";
 script("a view of a texture that nothing else leads to", shown(""), ["no-leaked-temporary"]);
 script("one that is made once", shown("if (this.depth) return;"), []);
+const table = (end: string): string =>
+  "export class Pool { constructor(d) { this.d = d; this.all = new Map(); } add(k) { if " +
+  "(!this.all.has(k)) this.all.set(k, this.d.createBuffer({ size: 4, usage: 8 })); } " +
+  `destroy() { ${end} this.all.clear(); } }`;
+script("a table that is emptied", table(""), ["no-dropped-element"]);
+script("after its values end", table("for (const b of this.all.values()) b.destroy();"), []);
+script("after its entries end", table("for (const [, b] of this.all) b.destroy();"), []);
+script(
+  "after the values of its entries end",
+  table("for (const [k, b] of this.all.entries()) { b.destroy(); }"),
+  [],
+);
 test.run();

@@ -87,7 +87,8 @@ export class Checker implements Questions {
         type.getProperties().length === 0 &&
         (symbol.declarations?.some((d) => isScript(d.getSourceFile())) ?? false)
       );
-    const isHolder = /^(Promise|Map|Set)$/.test(symbol?.name ?? "") || this.isList(type);
+    const isHolder =
+      /^(Promise|Map|Set|\w*Iterator)$/.test(symbol?.name ?? "") || this.isList(type);
     const inner = isHolder ? this.argumentsOf(type).at(-1) : undefined;
     return inner !== undefined && this.isUntyped(inner);
   }

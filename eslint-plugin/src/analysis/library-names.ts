@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
-import { baseOf, unwrap } from "./syntax.ts";
+import { baseOf, memberName, unwrap } from "./syntax.ts";
 
 /** What is needed to know of the program. */
 export interface NameContext {
@@ -41,6 +41,22 @@ function isLibrary(context: NameContext, node: ts.Expression, owner: Owner): boo
   const handedIn = ts.isParameter(declaration) && !declaration.initializer;
   if (declaredOnly || handedIn) return globals.includes(node.text);
   return comesFrom(context, declaration, owner);
+}
+
+/** `device.createBuffer({ size, usage })`: a method that is told what to make. */
+export function isDescribed(context: NameContext, call: ts.CallExpression, owner: Owner): boolean {
+  const { expression, arguments: args } = call;
+  if (!ts.isPropertyAccessExpression(expression) || args.length !== 1) return false;
+  const { name } = expression;
+  const known = owner.untyped.described.find(({ callee }) => callee === name.text);
+  if (!known || context.declarationAt(name)) return false;
+  const given = unwrap(args[0]!);
+  const declaration = ts.isIdentifier(given) ? context.declarationAt(given) : undefined;
+  const isNamed = declaration !== undefined && ts.isVariableDeclaration(declaration);
+  const literal = isNamed && declaration.initializer ? unwrap(declaration.initializer) : given;
+  if (!ts.isObjectLiteralExpression(literal)) return false;
+  const fields = literal.properties.map((p) => (p.name ? memberName(p.name) : ""));
+  return known.fields.every((field) => fields.includes(field));
 }
 
 /** Whether a class of a script extends one of the owner's library: `extends tf.layers.Layer`. */

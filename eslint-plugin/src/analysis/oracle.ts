@@ -24,7 +24,7 @@ import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
 import { ownedByParts } from "./parts.ts";
 import { holdsPlain, isPlain } from "./plain.ts";
-import { calleeNameNode, variableName, type CallLike } from "./syntax.ts";
+import { calleeNameNode, isScript, variableName, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
 import { isLibraryCall, mayUse } from "./library-names.ts";
 import {
@@ -135,10 +135,8 @@ export class Oracle {
   /** Whether names may tell what types do not: in scripts, or where the library has a name. */
   #asksNames(node: ts.Node): boolean {
     if (this.#untyped.length === 0) return false;
-    return (
-      /\.[cm]?jsx?$/.test(node.getSourceFile().fileName) ||
-      this.#untyped.some((o) => o.untyped.globals.length > 0)
-    );
+    const isNamed = this.#untyped.some((o) => o.untyped.globals.length > 0);
+    return isNamed || isScript(node.getSourceFile());
   }
 
   /** `x.f(…)` where nothing is known of `x`: its arguments need not be checked. */

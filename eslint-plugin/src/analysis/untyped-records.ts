@@ -4,7 +4,7 @@
  */
 import ts from "typescript";
 import type { Owned } from "./ownership.ts";
-import { isNullish, isScript, memberName } from "./syntax.ts";
+import { calleeNameNode, isNullish, isScript, memberName, unwrap } from "./syntax.ts";
 import { single, type ParameterContext } from "./untyped-parameters.ts";
 
 /** The value that an object literal gives a property. */
@@ -40,6 +40,23 @@ export function ownedByPattern(
   if (!ts.isVariableDeclaration(holder) || !holder.initializer) return null;
   const field = memberName(element.propertyName ?? element.name);
   return fieldOf(context.ownedAt(holder.initializer), field);
+}
+
+/** The `t` of `for (const [key, t] of table)`. */
+export function ownedOfEntry(context: ParameterContext, element: ts.BindingElement): Owned | null {
+  const { parent: pattern } = element;
+  const turns = pattern.parent.parent.parent;
+  if (!ts.isArrayBindingPattern(pattern) || pattern.elements[1] !== element) return null;
+  if (!ts.isForOfStatement(turns) || turns.initializer !== pattern.parent.parent) return null;
+  const walked = unwrap(turns.expression);
+  const isEntries = ts.isCallExpression(walked) && calleeNameNode(walked)?.text === "entries";
+  const access = isEntries ? walked.expression : walked;
+  const table =
+    isEntries && ts.isPropertyAccessExpression(access)
+      ? (walked.arguments[0] ?? access.expression)
+      : walked;
+  const held = context.ownedAt(table);
+  return held?.shape === "many" ? single(held.owner) : null;
 }
 
 const fieldOf = (record: Owned | null, field: string): Owned | null =>

@@ -9,7 +9,7 @@ import { functionHanded } from "./callee.ts";
 import { puts, putValues } from "./containers.ts";
 import { fateOf, returnsOf, type Fate } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
-import { isLibraryCall } from "./library-names.ts";
+import { isDescribed, isLibraryCall } from "./library-names.ts";
 import { takenFor } from "./mixed.ts";
 import { isSameOwned, type Owned } from "./ownership.ts";
 import { boundNames } from "./references.ts";
@@ -19,7 +19,6 @@ import {
   hasBody,
   isEmptyContainer,
   isNullish,
-  memberName,
   unwrap,
   valuesOf,
   type CallLike,
@@ -35,7 +34,7 @@ import {
 import { assignedNames } from "./globals.ts";
 import { ownedField, type FieldContext } from "./untyped-fields.ts";
 import { ownedRef, ownedState } from "./untyped-hooks.ts";
-import { ownedByAccess, ownedByPattern } from "./untyped-records.ts";
+import { ownedByAccess, ownedByPattern, ownedOfEntry } from "./untyped-records.ts";
 
 /** What is needed to know of the program. */
 export type UntypedContext = FieldContext;
@@ -114,22 +113,6 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
   );
 }
 
-/** `device.createBuffer({ size, usage })`: a method that is told what to make. */
-function isDescribed(context: UntypedContext, call: ts.CallExpression, owner: Owner): boolean {
-  const { expression, arguments: args } = call;
-  if (!ts.isPropertyAccessExpression(expression) || args.length !== 1) return false;
-  const { name } = expression;
-  const known = owner.untyped.described.find(({ callee }) => callee === name.text);
-  if (!known || context.declarationAt(name)) return false;
-  const given = unwrap(args[0]!);
-  const declaration = ts.isIdentifier(given) ? context.declarationAt(given) : undefined;
-  const isNamed = declaration !== undefined && ts.isVariableDeclaration(declaration);
-  const literal = isNamed && declaration.initializer ? unwrap(declaration.initializer) : given;
-  if (!ts.isObjectLiteralExpression(literal)) return false;
-  const fields = literal.properties.map((p) => (p.name ? memberName(p.name) : ""));
-  return known.fields.every((field) => fields.includes(field));
-}
-
 /** What the methods of lists give: `xs.map((x) => tf.scalar(x))`, `tensors.pop()`. */
 function ownedOfList(context: UntypedContext, call: ts.CallExpression): Owned | null {
   const { expression } = call;
@@ -142,12 +125,18 @@ function ownedOfList(context: UntypedContext, call: ts.CallExpression): Owned | 
     return owned && several(owned.owner);
   }
   if (text === "all" && first) return context.ownedAt(first);
+  if (text === "values" && first) return listOf(context, first);
   if (!parting.has(text) && !taking.has(text)) return null;
   const list = context.ownedAt(expression.expression);
   if (list?.shape !== "many") return null;
   return (taking.has(text) ? single : several)(list.owner);
 }
-const parting = new Set(["filter", "slice", "splice", "concat", "reverse", "sort"]);
+/** What `Object.values(table)` gives. */
+function listOf(context: UntypedContext, table: ts.Expression): Owned | null {
+  const held = context.ownedAt(table);
+  return held?.shape === "many" ? held : null;
+}
+const parting = new Set(["values", "filter", "slice", "splice", "concat", "reverse", "sort"]);
 const taking = new Set(["pop", "shift", "at", "find", "findLast", "get"]);
 
 /** Whether a call of no known type is one of a list's: by what the list holds or makes. */
@@ -415,7 +404,10 @@ function ownedElement(context: UntypedContext, element: ts.BindingElement): Owne
     if (list) return list.shape === "many" ? single(list.owner) : null;
   }
   return (
-    ownedByPattern(context, element) ?? ownedState(context, element) ?? byUse(context, element)
+    ownedOfEntry(context, element) ??
+    ownedByPattern(context, element) ??
+    ownedState(context, element) ??
+    byUse(context, element)
   );
 }
 
