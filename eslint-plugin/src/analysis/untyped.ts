@@ -75,7 +75,7 @@ const isChoice = (operator: ts.SyntaxKind): boolean =>
 function ownedList(context: UntypedContext, values: readonly ts.Expression[]): Owned | null {
   for (const value of values) {
     const owned = context.ownedAt(ts.isSpreadElement(value) ? value.expression : value);
-    if (owned) return several(owned.owner);
+    if (owned && owned.shape !== "record") return several(owned.owner);
   }
   return null;
 }
