@@ -42,7 +42,8 @@ script("a field that the end leaves out", given("buffer.size;"), [M]);
 
 const ready = (test: string): string =>
   `let ready = false; let b; function init(d) { ${test} b = d.createBuffer({ size: 4, usage: 8 ` +
-  "}); ready = true; }\nexport function write(d, data) { init(d); d.queue.writeBuffer(b, 0, data); }" +
+  "}); ready = true; }\nexport function write(d, data) { init(d); " +
+  "d.queue.writeBuffer(b, 0, data); }" +
   '\naddEventListener("click", () => { write(globalThis.d, []); });';
 script("a variable that is filled once", ready("if (ready) return;"), []);
 script("a variable that is filled each time", ready(""), [O]);

@@ -102,8 +102,8 @@ function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
 }
 
 /**
- * Whether a function runs to its store once, or a method that starts an object fills a field which an ending of the object frees:
- * `init()` after `dispose()`, or once.
+ * Whether a function comes to its store once, or a method that starts an object fills a field
+ * which an ending of the object frees: `init()` after `dispose()`, or once.
  */
 function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node: ts.Node): boolean {
   const place = enclosingFunction(node);

@@ -167,8 +167,10 @@ export const gpuKinds: GpuKind[] = [
       {
         name: "overwritten",
         feed: [
-          `const b = ${make}; HELD = DEV.createBindGroup({ entries: [{ binding: 0, resource: { buffer: b } }] });`,
-          `if (HELD) return; const b = ${make}; HELD = DEV.createBindGroup({ entries: [{ binding: 0, resource: { buffer: b } }] });`,
+          `const b = ${make}; HELD = DEV.createBindGroup({ entries: [{ binding: ` +
+            `0, resource: { buffer: b } }] });`,
+          `if (HELD) return; const b = ${make}; HELD = DEV.createBindGroup({ ` +
+            `entries: [{ binding: 0, resource: { buffer: b } }] });`,
         ],
       },
     ],
@@ -255,14 +257,16 @@ export const gpuKinds: GpuKind[] = [
         name: "deleted",
         feed: [
           `if (n > 9) { HELD.delete(n); return; } if (!HELD.has(n)) HELD.set(n, ${make});`,
-          `if (n > 9) { HELD.get(n)?.destroy(); HELD.delete(n); return; } if (!HELD.has(n)) HELD.set(n, ${make});`,
+          `if (n > 9) { HELD.get(n)?.destroy(); HELD.delete(n); return; } if ` +
+            `(!HELD.has(n)) HELD.set(n, ${make});`,
         ],
       },
       {
         name: "replaced",
         feed: [
           `const old = HELD.get(n); if (old && old.size === n) return; HELD.set(n, ${make});`,
-          `const old = HELD.get(n); if (old && old.size === n) return; old?.destroy(); HELD.set(n, ${make});`,
+          `const old = HELD.get(n); if (old && old.size === n) return; ` +
+            `old?.destroy(); HELD.set(n, ${make});`,
         ],
       },
     ],
@@ -291,8 +295,10 @@ export const gpuKinds: GpuKind[] = [
       {
         name: "deleted",
         feed: [
-          `if (n > 9) { HELD.delete(n); return; } if (!HELD.has(n)) HELD.set(n, { buffer: ${make}, n });`,
-          `if (n > 9) { HELD.get(n)?.buffer.destroy(); HELD.delete(n); return; } if (!HELD.has(n)) HELD.set(n, { buffer: ${make}, n });`,
+          `if (n > 9) { HELD.delete(n); return; } if (!HELD.has(n)) HELD.set(n, { ` +
+            `buffer: ${make}, n });`,
+          `if (n > 9) { HELD.get(n)?.buffer.destroy(); HELD.delete(n); return; } ` +
+            `if (!HELD.has(n)) HELD.set(n, { buffer: ${make}, n });`,
         ],
       },
     ],
@@ -357,7 +363,8 @@ export const gpuKinds: GpuKind[] = [
         name: "deleted",
         feed: [
           "if (n > 9) { HELD.delete(n); return; } if (!HELD.has(n)) HELD.set(n, new Mesh(DEV));",
-          "if (n > 9) { HELD.get(n)?.destroy(); HELD.delete(n); return; } if (!HELD.has(n)) HELD.set(n, new Mesh(DEV));",
+          "if (n > 9) { HELD.get(n)?.destroy(); HELD.delete(n); return; } if " +
+            "(!HELD.has(n)) HELD.set(n, new Mesh(DEV));",
         ],
       },
     ],

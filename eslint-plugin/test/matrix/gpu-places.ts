@@ -35,27 +35,33 @@ export function use$(d: GPUDevice) {
   return h;
 }`;
 
+/** What the constructor gives a field, or the record in one. */
+const filled = (held: string, init: string): string =>
+  held === "this.kept.held" ? `this.kept = { held: ${init}, step: 0 };` : `HELD = ${init};`;
+
 const inClass =
   (field: (type: string) => string, held: string, head = "", type = "") =>
-  (of: GpuHeld): string =>
-    put(
+  (of: GpuHeld): string => {
+    const [over, above] = head === "" ? ["", ""] : ["override ", "super.destroy();"];
+    return put(
       `${head}export class H$ ${type}{
   ${field(of.type)}
   private other: GPUBuffer;
   constructor(readonly d: GPUDevice) {
     ${head === "" ? "" : "super();"}
     this.other = DEV.createBuffer({ size: 4, usage: 8 });
-    ${held === "this.kept.held" ? `this.kept = { held: ${of.init}, step: 0 };` : `HELD = ${of.init};`}
+    ${filled(held, of.init)}
     ${of.helper === "" ? "" : "AGAIN(4);"}
   }
   ${of.helper === "" ? "" : `private again(n: number): void { ${of.helper} }`}
   resize(n: number): void { ${of.feed} }
   draw(): void { DEV.queue.writeBuffer(OTHER, 0, {}); ${of.use} }
-  ${of.end === null ? "" : `${head === "" ? "" : "override "}destroy(): void { ${head === "" ? "" : "super.destroy();"} ${of.end} }`}
+  ${of.end === null ? "" : `${over}destroy(): void { ${above} ${of.end} }`}
 }
 ${user("new H$(d)")}`,
       { HELD: held, OTHER: "this.other", DEV: "this.d", AGAIN: "this.again" },
     );
+  };
 
 /** Every place. */
 export const gpuPlaces: GpuPlace[] = [

@@ -40,7 +40,9 @@ const drawn = (after: string): string => `
 export function draw$(d: GPUDevice, layout: object, n: number) {
   const uniform = d.createBuffer({ size: 64, usage: 72 });
   d.queue.writeBuffer(uniform, 0, {});
-  const group = d.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer: uniform } }] });
+  const group = d.createBindGroup({
+    layout, entries: [{ binding: 0, resource: { buffer: uniform } }],
+  });
   const e = d.createCommandEncoder({});
   const pass = e.beginRenderPass({});
   pass.setBindGroup(0, group);
@@ -124,8 +126,13 @@ export const gpuSingles: GpuSingle[] = [
   {
     name: "query set of a call",
     code: [
-      `export function time$(d: GPUDevice) { const set = d.createQuerySet({ type: "timestamp", count: 2 }); const e = d.createCommandEncoder({}); e.resolveQuerySet(set, 0, 2); d.queue.submit([e.finish()]); }`,
-      `export function time$(d: GPUDevice) { const set = d.createQuerySet({ type: "timestamp", count: 2 }); const e = d.createCommandEncoder({}); e.resolveQuerySet(set, 0, 2); d.queue.submit([e.finish()]); set.destroy(); }`,
+      `export function time$(d: GPUDevice) { const set = d.createQuerySet({ ` +
+        `type: "timestamp", count: 2 }); const e = d.createCommandEncoder({}); ` +
+        `e.resolveQuerySet(set, 0, 2); d.queue.submit([e.finish()]); }`,
+      `export function time$(d: GPUDevice) { const set = d.createQuerySet({ ` +
+        `type: "timestamp", count: 2 }); const e = d.createCommandEncoder({}); ` +
+        `e.resolveQuerySet(set, 0, 2); d.queue.submit([e.finish()]); ` +
+        `set.destroy(); }`,
     ],
   },
   {
@@ -177,8 +184,15 @@ export const gpuSingles: GpuSingle[] = [
   {
     name: "device of an object with an end",
     code: [
-      "export class Engine$ { device: GPUDevice | null = null; other: GPUBuffer | null = null; async start(a: GPUAdapter) { this.device = await a.requestDevice(); this.other = this.device.createBuffer({ size: 4, usage: 8 }); } destroy() { this.other?.destroy(); } }",
-      "export class Engine$ { device: GPUDevice | null = null; other: GPUBuffer | null = null; async start(a: GPUAdapter) { this.device = await a.requestDevice(); this.other = this.device.createBuffer({ size: 4, usage: 8 }); } destroy() { this.other?.destroy(); this.device?.destroy(); } }",
+      "export class Engine$ { device: GPUDevice | null = null; other: " +
+        "GPUBuffer | null = null; async start(a: GPUAdapter) { this.device = " +
+        "await a.requestDevice(); this.other = this.device.createBuffer({ size: " +
+        "4, usage: 8 }); } destroy() { this.other?.destroy(); } }",
+      "export class Engine$ { device: GPUDevice | null = null; other: " +
+        "GPUBuffer | null = null; async start(a: GPUAdapter) { this.device = " +
+        "await a.requestDevice(); this.other = this.device.createBuffer({ size: " +
+        "4, usage: 8 }); } destroy() { this.other?.destroy(); " +
+        "this.device?.destroy(); } }",
     ],
   },
 ];
