@@ -64,6 +64,13 @@ const shown = (guard: string): string =>
   "this.depth = this.d.createTexture({ size: [n], usage: 16 }).createView(); } }";
 script("a view of a texture that nothing else leads to", shown(""), ["no-leaked-temporary"]);
 script("one that is made once", shown("if (this.depth) return;"), []);
+const tracks = (list: string): string =>
+  "function track(d) { return { vertices: d.createBuffer({ size: 4, usage: 32 }) }; }\nexport " +
+  "function start(d) { const all = [{ track: track(d), x: 1 }, { track: track(d), x: 2 }];\n" +
+  `for (const one of ${list}) { one.uniforms = d.createBuffer({ size: 4, usage: 8 }); }\n` +
+  "return () => all.map((one) => one.x); }";
+script("what the objects of a list are given is theirs", tracks("all"), []);
+
 const table = (end: string): string =>
   "export class Pool { constructor(d) { this.d = d; this.all = new Map(); } add(k) { if " +
   "(!this.all.has(k)) this.all.set(k, this.d.createBuffer({ size: 4, usage: 8 })); } " +

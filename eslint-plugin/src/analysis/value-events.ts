@@ -265,7 +265,7 @@ function assignPlace(
     // what is stored in somebody else's record is theirs
     if (field && base.isLent) return frame.set(field, "unknown", node);
     if (field) return give(session, frame, field, node.right, node, false);
-    if (base.kind === "local") {
+    if (base.kind === "local" && !base.isLent) {
       if (base.owned.shape === "one") return; // the object keeps it
       if (session.freshness(node.right) === "fresh")
         return frame.own(base, node.right, node, true, false);
