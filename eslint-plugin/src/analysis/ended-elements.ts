@@ -29,8 +29,16 @@ export function losesEnded(session: Session, { left, right, operatorToken }: ts.
   const place = ts.findAncestor(home, ts.isClassLike);
   if (!place || ownedMembers(session, place).some(({ name }) => name === field.name.text))
     return false;
-  return endsSomeOf(session, place, field.name.text);
+  return endsSomeOf(session, place, field.name.text) && !isSetUp(session, home);
 }
+
+/** `constructor() { this.reset(); }`: the method gives the fields their first values, too. */
+const isSetUp = ({ oracle }: Session, method: ts.MethodDeclaration): boolean =>
+  hasBody(method) &&
+  callSitesOf(oracle, method, "program").calls.some((call) => {
+    const by = enclosingFunction(call);
+    return by !== undefined && ts.isConstructorDeclaration(by);
+  });
 
 /** Whether a class ends values of a field somewhere, and nobody who gives it one ends that too. */
 export function ownsElements(session: Session, list: ts.Expression): boolean {

@@ -21,9 +21,12 @@ export interface LeftField {
   owned: Owned;
 }
 
-/** Whether a function ends what it is given, by its name: `free`, `disposeAll`. */
+/**
+ * Whether a function ends what it is given, by its name: `free`, `disposeAll`; `cleanUp`, but not
+ * `cleanUpOptions`, which may only tidy them.
+ */
 export const isMadeToEnd = (fn: ts.Node): boolean =>
-  /^_?(dispose|free|release|destroy|end|drop|discard|tear_?[dD]own|clean_?[uU]p)([A-Z_]|$)/.test(
+  /^_?((dispose|free|release|destroy|end|drop|discard|tear_?[dD]own)([A-Z_]|$)|clean_?[uU]p$)/.test(
     nameOf(fn) ?? "",
   );
 
