@@ -36,8 +36,9 @@ export function ownedField(
   context.stored.set(holder, known);
   for (const { value, inside } of known.get(name.text) ?? []) {
     const owned = context.ownedAt(value);
-    if (owned && !(inside && owned.shape === "record"))
-      return inside ? several(owned.owner) : owned;
+    // a record may hold what is somebody else's
+    const isLoose = owned?.shape === "record" && owned.owner.policy === "generic";
+    if (owned && !(inside && isLoose)) return inside ? several(owned.owner) : owned;
   }
   return null;
 }

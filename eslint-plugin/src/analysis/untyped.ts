@@ -75,7 +75,9 @@ const isChoice = (operator: ts.SyntaxKind): boolean =>
 function ownedList(context: UntypedContext, values: readonly ts.Expression[]): Owned | null {
   for (const value of values) {
     const owned = context.ownedAt(ts.isSpreadElement(value) ? value.expression : value);
-    if (owned && owned.shape !== "record") return several(owned.owner);
+    // a record may hold what is somebody else's
+    const isLoose = owned?.shape === "record" && owned.owner.policy === "generic";
+    if (owned && !isLoose) return several(owned.owner);
   }
   return null;
 }
