@@ -7,15 +7,7 @@ import type { Test } from "uvu";
 import plugin from "../src/index.ts";
 import { assert, lines, lint, typeErrors } from "./tester.ts";
 
-const gpu =
-  "interface GPUBuffer { destroy(): void; size: number } interface GPUTexture { " +
-  "destroy(): void; width: number; createView(): object }\ninterface GPUDevice { " +
-  "createBuffer(d: object): GPUBuffer; createTexture(d: object): GPUTexture; " +
-  "createBindGroup(d: object): GPUBindGroup; queue: " +
-  "GPUQueue; destroy(): void } interface GPUQueue { writeBuffer(b: GPUBuffer, o: number, " +
-  "d: object): void }\ninterface GPUCanvasContext { getCurrentTexture(): GPUTexture }\n";
-
-/** More of them, with which programs run commands: for the matrix of what is held. */
+/** A few of WebGPU's types. */
 export const gpuTypes = `interface GPUBuffer {
   destroy(): void; size: number; mapAsync(mode: number): Promise<void>;
   getMappedRange(): ArrayBuffer; unmap(): void;
@@ -38,6 +30,7 @@ interface GPUCommandEncoder {
   resolveQuerySet(s: GPUQuerySet, i: number, n: number): void;
   beginRenderPass(d: object): GPURenderPassEncoder; finish(): object;
 }
+interface GPUCanvasContext { getCurrentTexture(): GPUTexture }
 interface GPURenderPassEncoder {
   setBindGroup(i: number, g: GPUBindGroup): void; draw(n: number): void; end(): void;
 }
@@ -48,7 +41,7 @@ export const casesOf =
   (test: Test) =>
   (name: string, code: string, expected: string[]): void => {
     test(name, () => {
-      const text = `export {};\n${gpu}${code}`;
+      const text = `export {};\n${gpuTypes}${code}`;
       assert.equal(typeErrors(text), []);
       const settings = { presets: ["webgpu"] };
       const found = lint(text, { settings, rules: plugin.configs.recommended.rules });

@@ -41,7 +41,8 @@ export interface LeftShared {
 
 /** The ending of the one object that a function returns: by its name, or because it ends values. */
 export function closureEnding(session: Session, fn: FunctionWithBody): ClosureEnding | undefined {
-  const literals = returnsOf(fn).map((value) => literalOf(session, unwrap(value)));
+  const values = session.oracle.facts.of(fn, returnsOf);
+  const literals = values.map((value) => literalOf(session, unwrap(value)));
   const [literal] = literals;
   if (!literal || literals.some((other) => other !== literal)) return undefined;
   const all = literal.properties.flatMap((property): ClosureEnding[] => {

@@ -7,7 +7,7 @@ import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { putValues } from "./containers.ts";
-import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
+import { enclosingFunction, fateOf, loopOver, type Fate } from "./fate.ts";
 import { entryOf } from "./looked-at.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
 import { visitVerb } from "./mention-events.ts";
@@ -139,12 +139,8 @@ const isBuiltin = ({ oracle }: Session, { kind, node }: Fate): boolean =>
 
 /** `for (const [key, t] of ts) t.dispose()`, `for (const t of ts.values()) …`. */
 function endsInLoop(session: Session, list: ts.Expression): boolean {
-  const { kind, member, node } = fateOf(list);
-  const views = kind === "receiver" && /^(values|entries)$/.test(member);
-  const fate = views ? fateOf(node as ts.Expression) : fateOf(list);
-  if (fate.kind !== "iterated") return false;
-  const loop = fate.node as ts.ForOfStatement;
-  if (!ts.isVariableDeclarationList(loop.initializer)) return false;
+  const loop = loopOver(list);
+  if (!loop || !ts.isVariableDeclarationList(loop.initializer)) return false;
   return loop.initializer.declarations.some((declaration) =>
     boundNames(declaration.name, declaration).some(({ id, declaration: at }) =>
       referencesTo(session.oracle, at, id, loop.statement).some((name) => ends(session, name)),

@@ -237,3 +237,11 @@ export function returnsOf(fn: ts.FunctionLikeDeclaration & { body: ts.Node }): t
   ts.forEachChild(fn.body, visit);
   return found;
 }
+
+/** The loop that goes over a list or table, or over what its `values()` and their like give. */
+export function loopOver(list: ts.Expression): ts.ForOfStatement | undefined {
+  const { kind, member, node } = fateOf(list);
+  const isView = kind === "receiver" && /^(values|entries|keys)$/.test(member);
+  const fate = isView ? fateOf(node as ts.Expression) : fateOf(list);
+  return fate.kind === "iterated" && ts.isForOfStatement(fate.node) ? fate.node : undefined;
+}

@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import { functionHanded } from "./callee.ts";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf, loopOver } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
@@ -98,11 +98,10 @@ class Parts {
   /** A mention of a list or table of records. */
   each(mention: ts.Expression): void {
     const { kind, member, node } = fateOf(mention);
-    const views = kind === "receiver" && /^(values|entries)$/.test(member);
-    const fate = views ? fateOf(node as ts.Expression) : fateOf(mention);
+    const loop = loopOver(mention);
     const [first] = ts.isCallExpression(node) ? node.arguments : [];
-    if (fate.kind === "iterated" && ts.isForOfStatement(fate.node)) {
-      const list = fate.node.initializer;
+    if (loop) {
+      const list = loop.initializer;
       const [turn] = ts.isVariableDeclarationList(list) ? list.declarations : [];
       if (turn) this.#bound(turn.name, turn);
       else this.whole = true;

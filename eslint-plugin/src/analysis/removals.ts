@@ -11,7 +11,7 @@ import { endsOwnElements, isHandedOut, losesEnded, ownsElements } from "./ended-
 import { isMadeToEnd } from "./left-fields.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import { onlyLooksAt } from "./transfer.ts";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf, loopOver } from "./fate.ts";
 import { isOwnList } from "./fresh-variables.ts";
 import { entryOf, looksAtEntry, onlyLooks } from "./looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "./members.ts";
@@ -293,14 +293,9 @@ function keepsInPlace(session: Session, list: ts.Expression, { node }: Found): b
 
 /** `for (const [key, t] of map)`, where nothing but a look is taken at `t`, if at all. */
 function looksInLoop(session: Session, list: ts.Expression): boolean {
-  const { kind, member, node } = fateOf(list);
-  const views = kind === "receiver" && /^(values|entries|keys)$/.test(member);
-  const fate = views ? fateOf(node as ts.Expression) : fateOf(list);
-  const loop = fate.node;
-  if (fate.kind !== "iterated" || !ts.isForOfStatement(loop)) return false;
-  if (!ts.isVariableDeclarationList(loop.initializer) || isUsingList(loop.initializer))
-    return false;
-  return loop.initializer.declarations.every((declaration) =>
+  const turns = loopOver(list)?.initializer;
+  if (!turns || !ts.isVariableDeclarationList(turns) || isUsingList(turns)) return false;
+  return turns.declarations.every((declaration) =>
     boundNames(declaration.name, declaration).every(
       ({ id }) => !session.oracle.ownedAt(id) || onlyLooks(session, id, true),
     ),

@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { puts, putValues } from "./containers.ts";
-import { several, usesOf, type ParameterContext } from "./untyped-parameters.ts";
+import { listOfSuch, usesOf, type ParameterContext } from "./untyped-parameters.ts";
 import type { Owned } from "./ownership.ts";
 import { prototypeOf } from "./syntax.ts";
 
@@ -35,10 +35,9 @@ export function ownedField(
   const known = context.stored.get(holder) ?? storesOf(context, holder);
   context.stored.set(holder, known);
   for (const { value, inside } of known.get(name.text) ?? []) {
-    const owned = context.ownedAt(value);
-    // a record may hold what is somebody else's
-    const isLoose = owned?.shape === "record" && owned.owner.policy === "generic";
-    if (owned && !(inside && isLoose)) return inside ? several(owned.owner) : owned;
+    const given = context.ownedAt(value);
+    const owned = given && inside ? listOfSuch(given) : given;
+    if (owned) return owned;
   }
   return null;
 }

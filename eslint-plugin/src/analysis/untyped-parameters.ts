@@ -28,6 +28,9 @@ export const single = (owner: Owner): Owned => ({
 });
 /** A list of an owner's values. */
 export const several = (owner: Owner): Owned => ({ ...single(owner), shape: "many" });
+/** A list of values such as one; not of records that may hold what is somebody else's. */
+export const listOfSuch = ({ shape, owner }: Owned): Owned | null =>
+  shape === "record" && owner.policy === "generic" ? null : several(owner);
 
 /** What a parameter of no known type owns. */
 export function ownedParameter(

@@ -24,6 +24,7 @@ import {
   type CallLike,
 } from "./syntax.ts";
 import {
+  listOfSuch,
   byUse,
   joinsOwned,
   ownedParameter,
@@ -75,9 +76,8 @@ const isChoice = (operator: ts.SyntaxKind): boolean =>
 function ownedList(context: UntypedContext, values: readonly ts.Expression[]): Owned | null {
   for (const value of values) {
     const owned = context.ownedAt(ts.isSpreadElement(value) ? value.expression : value);
-    // a record may hold what is somebody else's
-    const isLoose = owned?.shape === "record" && owned.owner.policy === "generic";
-    if (owned && !isLoose) return several(owned.owner);
+    const list = owned && listOfSuch(owned);
+    if (list) return list;
   }
   return null;
 }

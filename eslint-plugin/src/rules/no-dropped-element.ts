@@ -10,12 +10,13 @@ import { cutLists, type CutList } from "../analysis/cut-lists.ts";
 import { fateOf } from "../analysis/fate.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import { removalAt, type Removal } from "../analysis/removals.ts";
+import type { Session } from "../analysis/session.ts";
 import { unreachedOf, type Unreached } from "../analysis/unreached.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { nameAndDispose } from "../fix/name-rest.ts";
 import { indentOf, slotOf } from "../fix/text.ts";
 import { wrapInScope } from "../fix/wrap.ts";
-import { ended, toEnd } from "../owner.ts";
+import { ended, isHolder, toEnd } from "../owner.ts";
 
 type Id =
   | "deleted"
@@ -83,7 +84,8 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
       if (!found) continue;
       const scope = session.scopeAt(node);
       if (scope === "in" || (found.local && scope !== "out")) continue;
-      if (!options.weakContainers.includes(nameOf(found.container))) report(removed(found));
+      if (!options.weakContainers.includes(nameOf(found.container)))
+        report(removed(session, found));
     }
     for (const cut of cutLists(session, file.problems())) report(cutBy(cut));
     for (const value of file.fresh) {
@@ -170,13 +172,13 @@ const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => 
   ended: ended(owner),
 });
 
-function removed(removal: Removal): Finding<Id> {
+function removed({ settings }: Session, removal: Removal): Finding<Id> {
   const { owned } = removal;
   const finding = removedWith(removal);
-  const { types } = owned.owner;
-  const isHeld = Array.isArray(types) && types.length === 0; // may be ended by its symbol alone
-  // a record has no end of its own
-  return isHeld || (owned.shape === "many" && owned.each) ? { ...finding, suggest: [] } : finding;
+  // an object may be ended by its symbol alone, a record has no end of its own
+  return isHolder(owned.owner, settings) || (owned.shape === "many" && owned.each)
+    ? { ...finding, suggest: [] }
+    : finding;
 }
 
 function removedWith({ kind, node, container, reached, owned }: Removal): Finding<Id> {
