@@ -188,7 +188,8 @@ function putInto(
     : undefined;
 }
 
-const isStatic = (member: ts.Declaration): boolean =>
+/** Whether a member of a class is static. */
+export const isStatic = (member: ts.Declaration): boolean =>
   (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
 
 /**

@@ -9,7 +9,14 @@ import { putValues } from "./containers.ts";
 import { enclosingFunction } from "./fate.ts";
 import { globalsOf } from "./globals.ts";
 import { onlyUsed } from "./fresh-variables.ts";
-import { isHandedOn, isManaged, ownedMembers, sharedElsewhere, fieldOfThis } from "./members.ts";
+import {
+  fieldOfThis,
+  isHandedOn,
+  isManaged,
+  isStatic,
+  ownedMembers,
+  sharedElsewhere,
+} from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
@@ -17,7 +24,9 @@ import {
   calleeNameNode,
   isEmptyContainer,
   isNullish,
+  isPrivate,
   isUsing,
+  memberName,
   someWithin,
   unwrap,
 } from "./syntax.ts";
@@ -73,6 +82,7 @@ function slotsOf(session: Session, file: ts.SourceFile): Slot[] {
   const { facts } = session.oracle;
   return [
     ...facts.classes(file).flatMap((node) => fieldSlots(session, node)),
+    ...facts.classes(file).flatMap((node) => staticSlots(session, node)),
     ...facts.variables(file).flatMap((node) => slotsOfVariable(session, node)),
     ...globalsOf(session.oracle, file).flatMap(
       (ids) => slotAt(session, ids, { kind: "variable", home: undefined, given: [] }) ?? [],
@@ -101,6 +111,24 @@ function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
     return [
       { label, owned, mentions, makes, atOnce, home: undefined, holder: node, kind: "field" },
     ];
+  });
+}
+
+/** `static #last = zeros(…);`: static fields that the file alone speaks of. */
+export function staticSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
+  const { facts } = session.oracle;
+  const file = node.getSourceFile();
+  const isShown = (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Export) !== 0;
+  return node.members.flatMap((member) => {
+    if (!ts.isPropertyDeclaration(member) || !isStatic(member)) return [];
+    if (isShown && !isPrivate(member)) return [];
+    const name = memberName(member.name);
+    const mentions = facts
+      .nodes<ts.PropertyAccessExpression>(file, ts.SyntaxKind.PropertyAccessExpression)
+      .filter((n) => n.name.text === name && session.oracle.declarationAt(n.name) === member)
+      .sort((a, b) => a.end - b.end);
+    const given = member.initializer ? [member.initializer] : [];
+    return slotAt(session, mentions, { kind: "property", home: undefined, given }) ?? [];
   });
 }
 
