@@ -72,7 +72,7 @@ function literalOf(session: Session, value: ts.Node): ts.ObjectLiteralExpression
 }
 
 /** A function and those of its file that it calls or names, directly or not. */
-function functionsRun(session: Session, start: ts.Node): ReadonlySet<ts.Node> {
+export function functionsRun(session: Session, start: ts.Node): ReadonlySet<ts.Node> {
   const found = new Set<ts.Node>();
   const add = (fn: ts.Node): void => {
     if (found.has(fn)) return;
@@ -121,7 +121,7 @@ export function leftShared(
 }
 
 /** What of one slot an ending leaves. */
-function leftOf(session: Session, slot: Slot, { run }: ClosureEnding): LeftShared[] {
+export function leftOf(session: Session, slot: Slot, { run }: ClosureEnding): LeftShared[] {
   const { label, owned, mentions, makes } = slot;
   const { owner } = owned;
   const ended = mentions.filter((m) => isWithin(m, run));
@@ -133,11 +133,12 @@ function leftOf(session: Session, slot: Slot, { run }: ClosureEnding): LeftShare
   return at ? [{ label, at, owner }] : [];
 }
 
-const isWithin = (node: ts.Node, run: ReadonlySet<ts.Node>): boolean =>
+/** Whether a node stands in one of some functions. */
+export const isWithin = (node: ts.Node, run: ReadonlySet<ts.Node>): boolean =>
   [...run].some((fn) => within(node, fn));
 
 /** Whether closures share what a slot holds, and nobody else may end it. */
-function isDue(session: Session, slot: Slot, fn: ts.Node, { run }: ClosureEnding): boolean {
+export function isDue(session: Session, slot: Slot, fn: ts.Node, { run }: ClosureEnding): boolean {
   const { owned, makes, mentions } = slot;
   const { owner } = owned;
   const isLeft = owner.policy === "generic" && [...run].some((at) => endsDevice(session, at));
@@ -164,11 +165,15 @@ const endsOneByOne = (
 ): boolean => endsSomething(session, run) && !makes.some((at) => isDevice(session, at));
 
 /** Whether a mention ends or hands on what a slot holds, in a function that does not fill it. */
-function isEndedForGood(session: Session, { mentions }: Slot, mention: ts.Expression): boolean {
+export function isEndedForGood(session: Session, slot: Slot, mention: ts.Expression): boolean {
   const place = enclosingFunction(mention);
   if (leaves(session, mention)) return false;
-  return !mentions.some((m) => isTarget(m) && enclosingFunction(m) === place);
+  return !slot.mentions.some((m) => enclosingFunction(m) === place && fills(session, m));
 }
+
+/** Whether a mention gives a slot something to hold. */
+export const fills = (session: Session, mention: ts.Expression): boolean =>
+  isTarget(mention) || session.transfer(mention).effect === "receives";
 
 /** Whether a node below a function stands in a loop or where something may throw before it. */
 export const mayNotRunOnce = (node: ts.Node, fn: ts.Node): boolean => {

@@ -8,6 +8,7 @@ import { callsNamed } from "./call-index.ts";
 import { closureEnding, leftShared, mayNotRunOnce } from "./closure-endings.ts";
 import { classMade, endingsOf, endlessMembers, endsDevice, freeing, isDevice } from "./endings.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import { leftByFile } from "./file-endings.ts";
 import { onlyUsed } from "./fresh-variables.ts";
 import { isLent } from "./holding.ts";
 import { fieldOfThis, reach } from "./members.ts";
@@ -117,6 +118,14 @@ function endlessClassOf(
     ? { endless: made.name.text, noun: member.owned.owner.noun }
     : undefined;
 }
+
+// ---- files ----
+
+/** What the endings of a file leave of its variables, objects and static fields. */
+export const leftInFile = (session: Session, file: ts.SourceFile): LeftBehind[] =>
+  leftByFile(session, file).map(({ label, at, owner: { noun }, ending }) => ({
+    ...{ label, at, noun, ending, endless: undefined },
+  }));
 
 // ---- closures ----
 

@@ -19,6 +19,7 @@ import {
   endlessFields,
   isKeptToTheEnd,
   leftByClosures,
+  leftInFile,
   type LeftBehind,
 } from "../analysis/left-behind.ts";
 import {
@@ -122,6 +123,7 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       endlessFields(file.session, node).forEach(tell);
     }
     leftByClosures(file.session, file.file).forEach(tell);
+    leftInFile(file.session, file.file).forEach(tell);
     for (const { label, value, owned } of keptState(file.session, file.file))
       report({
         mark: markOf(unwrap(value)),
