@@ -158,7 +158,8 @@ export type Found = { reports: Report[]; files: number; lines: number; folder: s
 
 /**
  * Lints a program, or says why it cannot be had. With `whole`, all its source files are linted,
- * also those that no word marks, and its packages know each other by name.
+ * also those that no word marks, its packages know each other by name, and one without TypeScript
+ * is linted by its scripts.
  */
 export function lintProgram(
   { repo, commit, preset, folders }: Program,
@@ -169,10 +170,19 @@ export function lintProgram(
   const target = join(corpusDir, "objects", repo.replace("/", "+"));
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  const written = folders.flatMap((f) => materialise(from.git, commit, f === "." ? "" : f, target));
-  const project = writeObjectProject(target, folders, whole ? namesIn(target, written) : {});
+  const take = (scripts: boolean): string[] =>
+    folders.flatMap((f) => materialise(from.git, commit, f === "." ? "" : f, target, scripts));
+  const typed = take(false);
+  const scripts = whole && !typed.some(isSource);
+  const written = scripts ? take(true) : typed;
+  const project = writeObjectProject(
+    target,
+    folders,
+    whole ? namesIn(target, written) : {},
+    scripts,
+  );
   const files = written
-    .filter((f) => (whole ? isSource(f) && !isAside.test(f) : !isTest.test(f)))
+    .filter((f) => (whole ? isOwn(f, scripts) && !isAside.test(f) : !isTest.test(f)))
     .map((f) => join(target, f))
     .filter((f) => existsSync(f) && (whole || makes[preset].test(readFileSync(f, "utf8"))));
   const { reports, fatal, lines } = lintFiles(project, files, preset);
@@ -181,6 +191,10 @@ export function lintProgram(
   const own = reports.map((r) => ({ ...r, file: r.file.slice(target.length + 1) }));
   return { reports: own, files: files.length, lines, folder: target };
 }
+
+/** Whether a file is a source; what `isSource` says of types holds for `scripts` by their names. */
+const isOwn = (path: string, scripts: boolean): boolean =>
+  isSource(path) || (scripts && isSource(path.replace(/\.m?jsx?$/, ".ts")));
 
 const isTest = /\.d\.ts$|\.(test|spec)\.tsx?$|(^|\/)tests?\//;
 /** Tests that `isSource` does not know, and what others wrote. */
@@ -201,7 +215,12 @@ const namesIn = (target: string, written: readonly string[]): Aliases =>
   ) as Aliases;
 
 /** A tsconfig that compiles a program loosely against the types this repository has installed. */
-function writeObjectProject(target: string, folders: readonly string[], paths: Aliases): string {
+function writeObjectProject(
+  target: string,
+  folders: readonly string[],
+  paths: Aliases,
+  allowJs: boolean,
+): string {
   const modules = join(target, "node_modules");
   mkdirSync(join(modules, "@webgpu"), { recursive: true });
   mkdirSync(join(modules, "@types"), { recursive: true });
@@ -217,13 +236,16 @@ function writeObjectProject(target: string, folders: readonly string[], paths: A
     strict: true,
     skipLibCheck: true,
     noEmit: true,
+    allowJs,
     jsx: "preserve",
     allowImportingTsExtensions: true,
     experimentalDecorators: true,
     ignoreDeprecations: "6.0",
     paths,
   };
-  const include = folders.flatMap((f) => [`${f}/**/*.ts`, `${f}/**/*.tsx`]);
+  const include = folders.flatMap((f) =>
+    ["ts", "tsx", ...(allowJs ? ["js", "jsx", "mjs"] : [])].map((ending) => `${f}/**/*.${ending}`),
+  );
   const exclude = ["node_modules", "**/dist", "**/*.test.ts", "**/*.spec.ts"];
   writeFileSync(path, JSON.stringify({ compilerOptions, include, exclude }));
   return path;
