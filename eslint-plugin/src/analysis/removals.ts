@@ -203,16 +203,18 @@ function isRef({ oracle }: Session, id: ts.Identifier): boolean {
 }
 
 /**
- * `all.delete(job.id)`, where `job` is of what `all` holds: who takes it out has it in hand, and it
- * may be its own end that does so, as in `new Job((id) => all.delete(id))`.
+ * `all.delete(job.id)`, `delete all[job.id]`, where `job` is of what `all` holds: who takes it out
+ * has it in hand, and it may be its own end that does so, as in `new Job((id) => all.delete(id))`.
  */
 function isAtHand({ oracle }: Session, { kind, node, owned }: Found): boolean {
-  if (kind !== "deleted" || owned.owner.policy !== "generic" || !ts.isCallExpression(node))
+  if (kind !== "deleted" || owned.owner.policy !== "generic" || ts.isBinaryExpression(node))
     return false;
   const fn = enclosingFunction(node);
   const made = fn && handedTo(fn);
   if (made && ts.isNewExpression(made) && oracle.ownedAt(made)?.owner === owned.owner) return true;
-  const key = node.arguments[0];
+  const key = ts.isCallExpression(node)
+    ? node.arguments[0]
+    : ts.isElementAccessExpression(node.expression) && node.expression.argumentExpression;
   if (!key || !ts.isPropertyAccessExpression(key)) return false;
   const at = oracle.ownedAt(key.expression);
   return at?.shape === "one" && at.owner === owned.owner;
