@@ -64,7 +64,10 @@ function isShown(session: Session, mention: ts.Expression): boolean {
   return isTarget(mention) || onlyLooksAt(effect) || fate.kind === "read";
 }
 
-/** `if (xs === null) { xs = x; ys = y; }`: what is filled where another is found empty is, too. */
+/**
+ * `if (xs === null) { xs = x; ys = y; }`: what is filled where another is found empty is, too. And
+ * `if (this.device !== device) b = device.make()`: what another device made goes with that one.
+ */
 function fillsSeveral(node: ts.BinaryExpression): boolean {
   const block = node.parent.parent;
   const test = block.parent;
@@ -74,18 +77,32 @@ function fillsSeveral(node: ts.BinaryExpression): boolean {
       ? [s.expression.left.getText()]
       : [],
   );
-  return findsEmpty(test.expression, given);
+  return findsEmpty(test.expression, given, makerOf(valueGiven(node)));
 }
 
-/** Whether a test that holds finds one of some places empty: of `a || b` each must say so. */
-function findsEmpty(test: ts.Expression, places: readonly string[]): boolean {
+/** The `device` of `device.make()`. */
+function makerOf(value: ts.Expression): string | undefined {
+  const made = unwrap(value);
+  if (!ts.isCallExpression(made) || !ts.isPropertyAccessExpression(made.expression))
+    return undefined;
+  return made.expression.expression.getText();
+}
+
+/**
+ * Whether a test that holds finds one of some places empty, or filled by another maker: of `a || b`
+ * each must say so.
+ */
+function findsEmpty(test: ts.Expression, places: readonly string[], maker?: string): boolean {
   const asked = unwrap(test);
   if (ts.isPrefixUnaryExpression(asked)) return places.includes(asked.operand.getText());
   if (!ts.isBinaryExpression(asked)) return false;
   const { left, right, operatorToken } = asked;
   const operator = operatorToken.getText();
-  if (operator === "&&") return findsEmpty(left, places) || findsEmpty(right, places);
-  if (operator === "||") return findsEmpty(left, places) && findsEmpty(right, places);
+  const finds = (side: ts.Expression): boolean => findsEmpty(side, places, maker);
+  if (operator === "&&") return finds(left) || finds(right);
+  if (operator === "||") return finds(left) && finds(right);
+  if (/^!={1,2}$/.test(operator) && maker !== undefined)
+    if (left.getText() === maker || right.getText() === maker) return !isNullish(right);
   return /^={2,3}$/.test(operator) && isNullish(right) && places.includes(left.getText());
 }
 
