@@ -154,4 +154,38 @@ const materials = (keep: string): string =>
   `${keep} } return known.size; } }`;
 webgpu("a table of what a field keeps, too", materials("this.paints[name] = paint;"), []);
 webgpu("a table that alone has what is made", materials(""), [R]);
+
+const solver = (use: string): string =>
+  "class Solver { constructor(readonly parts: { a: GPUBuffer; rest: GPUBuffer[] }) {} destroy() " +
+  "{ this.parts.a.destroy(); for (const b of this.parts.rest) b.destroy(); } }\n" +
+  "export async function solver(d: GPUDevice, check: (b: GPUBuffer) => Promise<void>) { const " +
+  "all: GPUBuffer[] = []; try { const a = d.createBuffer({}); all.push(a); " +
+  `await check(a); ${use} } catch (e) { for (const b of all) b.destroy(); throw e; } }`;
+webgpu(
+  "a list for the case of failure of what a new object is given",
+  solver(
+    "const rest = Array.from([1, 2], () => { const b = d.createBuffer({}); all.push(b); return b " +
+      "; }); const parts = { a, rest }; return new Solver(parts);",
+  ),
+  [],
+);
+webgpu("one of what is done with in the other case, too", solver("return a.size;"), [R]);
+
+const pool = (key: string): string =>
+  "export class Pool { private all: Record<string, Block> = {}; add(d: GPUDevice) { const b = " +
+  "new Block(d); this.all[b.id] = b; } grow(old: Block, id: string, d: GPUDevice) { " +
+  `delete this.all[${key}]; old.destroy(); const b = new Block(d); ` +
+  "this.all[b.id] = b; return id; } destroy() { for (const id in this.all) " +
+  "this.all[id]!.destroy(); } }\nclass Block { readonly gpu: GPUBuffer; id = String(" +
+  "Math.random()); constructor(d: GPUDevice) { this.gpu = d.createBuffer({}); } destroy() { " +
+  "this.gpu.destroy(); } }";
+webgpu("an entry under the name of an object at hand", pool("old.id"), []);
+webgpu("one under another name", pool("id"), ["no-dropped-element"]);
+
+const placed = (test: string): string =>
+  "export class Shape { private gpu?: GPUBuffer; private on?: GPUDevice; update(d: GPUDevice, n: " +
+  `number) { if (${test}) { this.on = d; this.gpu = d.createBuffer({ size: n }); } ` +
+  "return [this.gpu, this.on]; } }";
+webgpu("a buffer for another device than the last", placed("!this.gpu || this.on !== d"), []);
+webgpu("one for another size", placed("!this.gpu || this.gpu.size !== n"), [O]);
 test.run();

@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import type { Cell } from "./cells.ts";
+import { handedTo } from "./callbacks.ts";
 import { puts } from "./containers.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
@@ -332,20 +333,51 @@ function listNamed(frame: Frame, list: ts.Expression): Cell | undefined {
   return frame.cells.at(list.expression)?.fields?.get(list.name.text);
 }
 
-/** `byName.set(name, part); this.parts.push(part);`: a field has what a local table has. */
+/**
+ * `byName.set(name, part); this.parts.push(part);`: a field has what a local table has. Or whoever
+ * is given a record of it or what a callback makes: `all.push(part); return new Body({ part });`
+ */
 function isKeptToo(session: Session, id: ts.Expression): boolean {
   const source = ts.isIdentifier(id) ? session.oracle.declarationAt(id) : undefined;
   if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
   const home = enclosingFunction(source) ?? source.getSourceFile();
   return referencesTo(session.oracle, source, source.name, home).some((mention) => {
     const { effect, fate } = session.transfer(mention);
-    if (effect !== "stores") return false;
     const { node } = fate;
+    if (effect === "returns") return ts.isReturnStatement(node) && handedTo(home) !== undefined;
+    if (isInHandedRecord(session, mention)) return true;
+    if (effect !== "stores") return false;
     if (ts.isBinaryExpression(node)) return rootOf(node.left).kind === thisKind;
     return ts.isCallExpression(node) && rootOf(node.expression).kind === thisKind;
   });
 }
 const thisKind = ts.SyntaxKind.ThisKeyword;
+
+/** `return { part }`, `new Body({ part })`, or with a name for the record in between. */
+function isInHandedRecord(session: Session, mention: ts.Expression): boolean {
+  const record = ts.findAncestor(mention, (n) => n !== mention && !isPartOfRecord(n));
+  let literal: ts.Node = mention;
+  while (literal.parent !== record) literal = literal.parent;
+  if (!ts.isObjectLiteralExpression(literal)) return false;
+  if (isHanded(literal)) return true;
+  const { kind, node } = fateOf(literal);
+  if (kind !== "bound" || !ts.isVariableDeclaration(node) || !ts.isIdentifier(node.name))
+    return false;
+  const home = enclosingFunction(node) ?? node.getSourceFile();
+  return referencesTo(session.oracle, node, node.name, home).some(isHanded);
+}
+
+const isPartOfRecord = (node: ts.Node): boolean =>
+  ts.isPropertyAssignment(node) ||
+  ts.isShorthandPropertyAssignment(node) ||
+  ts.isObjectLiteralExpression(node) ||
+  ts.isArrayLiteralExpression(node);
+
+/** Whether a value is given back or to a new object. */
+function isHanded(value: ts.Expression): boolean {
+  const { kind, node } = fateOf(value);
+  return kind === "returned" || (kind === "argument" && ts.isNewExpression(node));
+}
 
 const hasNullArm = (node: ts.Expression): boolean =>
   (ts.isConditionalExpression(node) &&
