@@ -83,4 +83,16 @@ script(
   table("for (const [k, b] of this.all.entries()) { b.destroy(); }"),
   [],
 );
+
+const cached = (keep: string): string =>
+  "export class Block { constructor(d) { this.d = d; this.bound = new Map(); } buffer(size, key) { " +
+  "const b = this.d.createBuffer({ size, usage: 4 }); if (!this.bound.has(key)) " +
+  `this.bound.set(key, []); ${keep} return b; } write(data) { const b = this.buffer(4, "all"); ` +
+  "this.d.queue.writeBuffer(b, 0, data); } }";
+script(
+  "a helper that keeps what it makes in a list of a table",
+  cached("this.bound.get(key).push(b);"),
+  [],
+);
+script("one that only asks such a list", cached("this.bound.get(key).indexOf(b);"), [R]);
 test.run();

@@ -4,7 +4,7 @@
  */
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
-import { builtinArgument } from "./containers.ts";
+import { builtinArgument, puts } from "./containers.ts";
 import { disposesArguments } from "./disposes.ts";
 import { isEndedAfter } from "./ended-after.ts";
 import { argumentOf } from "./fate.ts";
@@ -56,7 +56,7 @@ class Described implements Argument {
     this.#place = place;
     this.#owned = owned;
     this.#callee = session.oracle.callee(call);
-    const { tags, builtin, name: called } = this.#callee;
+    const { tags, name: called } = this.#callee;
     const name = parameterName(this.#callee, place.index);
     const takes = name !== "" && tags.takes.includes(name);
     this.taggedTakes = tags.keeps || (takes && !givesBack(session, this.#callee, place.index));
@@ -64,7 +64,8 @@ class Described implements Argument {
     this.first = place.index === 0;
     const [into] = call.arguments ?? [];
     const isOld = into !== undefined && !ts.isObjectLiteralExpression(unwrap(into));
-    this.builtin = builtin ? builtinArgument(called, !this.first && isOld) : null;
+    const isBuiltin = this.#callee.builtin || isListed(this.#callee, owned);
+    this.builtin = isBuiltin ? builtinArgument(called, !this.first && isOld) : null;
   }
 
   get freeing(): boolean {
@@ -114,6 +115,14 @@ class Described implements Argument {
     return isEndedAfter(this.#session, this.#call, this.#node, this.#owned);
   }
 }
+
+/** `lists.get(key).push(t)`: nobody knows the type of the list, but its method says what it is. */
+const isListed = ({ declaration, library, receiver, name }: Callee, { owner }: Owned): boolean =>
+  declaration === undefined &&
+  library === undefined &&
+  receiver !== undefined &&
+  owner.policy === "generic" &&
+  puts(name);
 
 /** Whether a function that takes a value does nothing but give it back. */
 const givesBack = (session: Session, { body }: Callee, index: number): boolean =>
