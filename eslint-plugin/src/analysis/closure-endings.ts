@@ -165,14 +165,14 @@ const endsOneByOne = (
 ): boolean => endsSomething(session, run) && !makes.some((at) => isDevice(session, at));
 
 /** Whether a mention ends or hands on what a slot holds, in a function that does not fill it. */
-export function isEndedForGood(session: Session, slot: Slot, mention: ts.Expression): boolean {
+function isEndedForGood(session: Session, slot: Slot, mention: ts.Expression): boolean {
   const place = enclosingFunction(mention);
   if (leaves(session, mention)) return false;
   return !slot.mentions.some((m) => enclosingFunction(m) === place && fills(session, m));
 }
 
-/** Whether a mention gives a slot something to hold. */
-export const fills = (session: Session, mention: ts.Expression): boolean =>
+/** Whether a mention is given something, be it null, or something is put into it. */
+const fills = (session: Session, mention: ts.Expression): boolean =>
   isTarget(mention) || session.transfer(mention).effect === "receives";
 
 /** Whether a node below a function stands in a loop or where something may throw before it. */

@@ -6,10 +6,8 @@
 import ts from "typescript";
 import { nameOf } from "./call-sites.ts";
 import {
-  fills,
   functionsRun,
   isDue,
-  isEndedForGood,
   isWithin,
   leftOf,
   type ClosureEnding,
@@ -21,7 +19,14 @@ import { isMadeToEnd } from "./left-fields.ts";
 import type { Session } from "./session.ts";
 import { leaves } from "./slot-touches.ts";
 import { slotsOfVariable, staticSlots, type Slot } from "./slots.ts";
-import { isTarget, memberName, unwrap, type FunctionWithBody } from "./syntax.ts";
+import {
+  isEmptyContainer,
+  isNullish,
+  isTarget,
+  memberName,
+  unwrap,
+  type FunctionWithBody,
+} from "./syntax.ts";
 
 /** What an ending of a file leaves. */
 export interface LeftInFile extends LeftShared {
@@ -95,10 +100,26 @@ function leftOfGroup(
     const mayEnd = endings.length === 1 && (!ts.isSourceFile(home) || !namesThing(only?.name));
     const ending = mayEnd ? only : endings.find((e) => areTogether(session, slot, slots, e));
     if (!ending || !isDue(session, slot, home, ending)) return [];
-    const others = slot.mentions.filter((m) => !isWithin(m, ending.run));
-    if (others.some((m) => isEndedForGood(session, slot, m))) return [];
+    if (isEndedElsewhere(session, slot, ending)) return [];
     return leftOf(session, slot, ending).map((left) => ({ ...left, ending: ending.name }));
   });
+}
+
+/** Whether a function beside an ending ends what a place holds, and fills it with nothing. */
+function isEndedElsewhere(session: Session, slot: Slot, { run }: FileEnding): boolean {
+  return slot.mentions.some((m) => {
+    if (isWithin(m, run) || isTarget(m) || leaves(session, m)) return false;
+    const place = enclosingFunction(m);
+    return !slot.mentions.some((o) => enclosingFunction(o) === place && fills(session, o));
+  });
+}
+
+/** Whether a mention gives a place something to hold. */
+function fills(session: Session, mention: ts.Expression): boolean {
+  if (!isTarget(mention)) return session.transfer(mention).effect === "receives";
+  const { parent } = mention;
+  const value = ts.isBinaryExpression(parent) ? unwrap(parent.right) : mention;
+  return !isNullish(value) && !isEmptyContainer(value);
 }
 
 /** The class or the object that a function is a member of. */
