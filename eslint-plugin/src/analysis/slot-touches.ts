@@ -105,9 +105,9 @@ function isEndedBefore(
   if (depth > furthest) return true;
   const calls = hasBody(fn) ? callSitesOf(session.oracle, fn, "file").calls : [];
   const outer = enclosingFunction(fn);
-  const callers = calls.map((call) => enclosingFunction(call));
-  if (outer !== slot.home) callers.push(outer);
-  return callers.some((caller) => {
+  const callers = calls.map((call) => ({ caller: enclosingFunction(call), turns: turnsOf(call) }));
+  if (outer !== slot.home) callers.push({ caller: outer, turns: undefined });
+  return callers.some(({ caller, turns }) => {
     if (!caller || seen.has(caller) || !within(caller, slot.holder)) return false;
     seen.add(caller);
     const runsNow = (node: ts.Node): boolean =>
@@ -118,11 +118,22 @@ function isEndedBefore(
       ((ts.isCallExpression(node) && callEnds(session, slot, node, seen)) ||
         (ts.forEachChild(node, (child) => ends(child) || undefined) ?? false));
     const isEnded = slot.mentions.some((m) => {
-      const inner = within(m, caller) && !within(m, fn) ? enclosingFunction(m) : undefined;
+      const inner = within(m, turns ?? caller) && !within(m, fn) ? enclosingFunction(m) : undefined;
       return inner !== undefined && runsNow(inner) && !leaves(session, m);
     });
-    return isEnded || ends(caller) || isEndedBefore(session, slot, caller, depth + 1, seen);
+    if (isEnded || ends(turns ?? caller)) return true;
+    return !turns && isEndedBefore(session, slot, caller, depth + 1, seen);
   });
+}
+
+/** The loop around a call: in its second turn, the call finds what it left there in the first. */
+function turnsOf(call: ts.Node): ts.Node | undefined {
+  const loop = ts.findAncestor(call, (at) =>
+    hasBody(at) ? "quit" : ts.isIterationStatement(at, false),
+  );
+  return loop && !someWithin(loop, (at) => ts.isBreakStatement(at) || ts.isReturnStatement(at))
+    ? loop
+    : undefined;
 }
 
 /** Whether a call ends what a slot holds, and is none of the functions in `except`. */
