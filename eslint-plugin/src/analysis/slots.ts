@@ -25,6 +25,7 @@ import {
   isEmptyContainer,
   isNullish,
   isPrivate,
+  isTarget,
   isUsing,
   memberName,
   someWithin,
@@ -82,7 +83,9 @@ function slotsOf(session: Session, file: ts.SourceFile): Slot[] {
   const { facts } = session.oracle;
   return [
     ...facts.classes(file).flatMap((node) => fieldSlots(session, node)),
-    ...facts.classes(file).flatMap((node) => staticSlots(session, node)),
+    ...facts
+      .classes(file)
+      .flatMap((node) => [...staticSlots(session, node), ...recordSlots(session, node)]),
     ...facts.variables(file).flatMap((node) => slotsOfVariable(session, node)),
     ...globalsOf(session.oracle, file).flatMap(
       (ids) => slotAt(session, ids, { kind: "variable", home: undefined, given: [] }) ?? [],
@@ -112,6 +115,56 @@ function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
       { label, owned, mentions, makes, atOnce, home: undefined, holder: node, kind: "field" },
     ];
   });
+}
+
+/** `this.state = { last: null };`: fields of a record that stays in its field. */
+export function recordSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
+  const mentions = new Map<string, ts.PropertyAccessExpression[]>();
+  const records = new Map<string, ts.Expression[]>();
+  const add = <T>(to: Map<string, T[]>, key: string, value: T): void => {
+    const list = to.get(key);
+    if (list) list.push(value);
+    else to.set(key, [value]);
+  };
+  const visit = (inner: ts.Node): void => {
+    ts.forEachChild(inner, visit);
+    const access = fieldOfThis(inner);
+    if (!access) return;
+    if (!isTarget(access)) return add(mentions, access.name.text, access);
+    const store = access.parent as ts.BinaryExpression;
+    add(records, access.name.text, store.right);
+  };
+  for (const member of node.members) {
+    if (ts.isPropertyDeclaration(member) && member.initializer && !isStatic(member))
+      add(records, memberName(member.name), member.initializer);
+    visit(member);
+  }
+  return [...records].flatMap(([field, [value, ...others]]) => {
+    const record = value && unwrap(value);
+    if (!record || others.length > 0 || !ts.isObjectLiteralExpression(record)) return [];
+    const made = enclosingFunction(record);
+    if (made && !ts.isConstructorDeclaration(made)) return [];
+    const places = new Map<string, ts.Expression[]>();
+    for (const { parent: at } of mentions.get(field) ?? []) {
+      if (!ts.isPropertyAccessExpression(at)) return [];
+      add(places, at.name.text, at);
+    }
+    return [...places].flatMap(([key, all]) => {
+      const given = givenFor(record, key);
+      if (!given) return [];
+      return slotAt(session, all, { kind: "field", home: undefined, holder: node, given }) ?? [];
+    });
+  });
+}
+
+/** What a literal gives a property; nothing where that is not written out. */
+function givenFor(literal: ts.ObjectLiteralExpression, key: string): ts.Expression[] | undefined {
+  const isOther = (p: ts.ObjectLiteralElementLike): boolean =>
+    !ts.isPropertyAssignment(p) && (!p.name || p.name.getText() === key);
+  if (literal.properties.some(isOther)) return undefined;
+  return literal.properties.flatMap((p) =>
+    ts.isPropertyAssignment(p) && p.name.getText() === key ? [p.initializer] : [],
+  );
 }
 
 /** `static #last = zeros(…);`: static fields that the file alone speaks of. */
@@ -222,11 +275,17 @@ const isBound = ({ parent }: ts.Node): boolean =>
 const isExportedVariable = (declaration: ts.VariableDeclaration): boolean =>
   (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) !== 0;
 
+/** What a slot is given where it is declared, and where it is known. */
+interface Given {
+  given: readonly ts.Expression[];
+  holder?: ts.Node;
+}
+
 /** The slot that some expressions speak of, when all it is given is its own. */
 function slotAt(
   session: Session,
   mentions: readonly ts.Expression[],
-  { kind, home, given }: Pick<Slot, "kind" | "home"> & { given: readonly ts.Expression[] },
+  { kind, home, given, holder }: Pick<Slot, "kind" | "home"> & Given,
 ): [Slot] | undefined {
   const [first] = mentions;
   const owned = first && ownedBy(session, mentions);
@@ -243,8 +302,8 @@ function slotAt(
   if (mentions.some((m) => isHandedOn(session.transfer(m), ["disposes"]))) return undefined;
   if (mentions.some((m) => isPutAwayByName(session, m))) return undefined;
   const atOnce = given.some((value) => makes.includes(unwrap(value)));
-  const holder = home ?? first.getSourceFile();
-  return [{ label: first.getText(), owned, mentions, makes, atOnce, home, holder, kind }];
+  const known = holder ?? home ?? first.getSourceFile();
+  return [{ label: first.getText(), owned, mentions, makes, atOnce, home, holder: known, kind }];
 }
 
 /** `xs.slice(1)`, where `xs` is the place itself: some of what it holds. */
