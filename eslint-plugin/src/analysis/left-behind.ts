@@ -5,16 +5,17 @@
  */
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
-import { closureEnding, leftShared, mayNotRunOnce } from "./closure-endings.ts";
+import { closureEnding, isDue, leftOf, leftShared, mayNotRunOnce } from "./closure-endings.ts";
 import { classMade, endingsOf, endlessMembers, endsDevice, freeing, isDevice } from "./endings.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { leftByFile } from "./file-endings.ts";
 import { onlyUsed } from "./fresh-variables.ts";
 import { isLent } from "./holding.ts";
-import { fieldOfThis, reach } from "./members.ts";
+import { fieldOfThis, ownedMembers, reach } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
+import { recordSlots } from "./slots.ts";
 import {
   isTarget,
   memberName,
@@ -117,6 +118,28 @@ function endlessClassOf(
   return member && made?.name
     ? { endless: made.name.text, noun: member.owned.owner.noun }
     : undefined;
+}
+
+// ---- records ----
+
+/** What the ending of a class leaves of the records in its fields. */
+export function leftInRecords(session: Session, node: ts.ClassLikeDeclaration): LeftBehind[] {
+  const endings = endingsOf(node);
+  const [first] = endings;
+  const slots = first ? recordSlots(session, node) : [];
+  if (!first || slots.length === 0) return [];
+  const { facts } = session.oracle;
+  const starts = endings.map((e) => e.member);
+  const run = reach(facts, node, starts);
+  const ending = { name: memberName(first.member.name), body: first.body, run };
+  const told = ownedMembers(session, node).map((m) => `this.${m.name}.`);
+  return slots
+    .filter((slot) => !told.some((name) => slot.label.startsWith(name)))
+    .filter((slot) => isDue(session, slot, node, ending))
+    .flatMap((slot) => leftOf(session, slot, ending))
+    .map(({ label, at, owner: { noun } }) => ({
+      ...{ label, at, noun, ending: first.member.name.getText(), endless: undefined },
+    }));
 }
 
 // ---- files ----

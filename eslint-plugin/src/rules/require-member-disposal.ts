@@ -20,6 +20,7 @@ import {
   isKeptToTheEnd,
   leftByClosures,
   leftInFile,
+  leftInRecords,
   type LeftBehind,
 } from "../analysis/left-behind.ts";
 import {
@@ -121,6 +122,7 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       checkLoops(file, node, forgotten, report);
       checkSuper(file, node, report);
       endlessFields(file.session, node).forEach(tell);
+      leftInRecords(file.session, node).forEach(tell);
     }
     leftByClosures(file.session, file.file).forEach(tell);
     leftInFile(file.session, file.file).forEach(tell);
