@@ -16,7 +16,8 @@ import { hasBody, someWithin, unwrap, within, type FunctionWithBody } from "./sy
 
 /** A call or an assignment that puts a value into a table where another may be. */
 export interface LostEntry {
-  call: ts.CallExpression | ts.BinaryExpression;
+  /** What a report marks. */
+  call: ts.Expression;
   /** The table, `this.textures`. */
   table: string;
   owned: Owned;

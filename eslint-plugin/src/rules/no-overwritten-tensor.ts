@@ -14,6 +14,7 @@ import { lostUpdates } from "../analysis/lost-updates.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import { hasBody, unwrap, valuesOf, type FunctionWithBody } from "../analysis/syntax.ts";
 import { replacedEntries } from "../analysis/replaced-entries.ts";
+import { replacedFields } from "../analysis/replaced-fields.ts";
 import { lostBySlots } from "../analysis/slot-losses.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
@@ -119,6 +120,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
     for (const { call, table, owned } of [
       ...lostEntries(file.session, file.file),
       ...replacedEntries(file.session, file.file),
+      ...replacedFields(file.session, file.file),
     ])
       report({
         mark: markOfAssignment(call),
