@@ -12,7 +12,7 @@ import { recurs } from "./made-again.ts";
 import { fieldOfThis } from "./members.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { baseOf, isTarget, someWithin, unwrap, type CallLike } from "./syntax.ts";
+import { baseOf, isTarget, someWithin, unwrap, within, type CallLike } from "./syntax.ts";
 
 const mostHops = 6;
 
@@ -87,24 +87,43 @@ function outlives(session: Session, node: ts.Expression, owner: Owner, hops: num
 
 /**
  * `resize() { this.view = device.createTexture(…).createView(); }`: the place holds another each
- * time, and of the last nothing leads to what it used.
+ * time, and of the last nothing leads to what it used. So does `this.pass = { depth: { view } }`.
  */
 function isReplaced(session: Session, node: ts.Expression): boolean {
-  const store = ts.findAncestor(node, ts.isBinaryExpression);
-  if (store?.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return false;
+  const store = ts.findAncestor(node, (n) => n !== node && !isLiteralPart(n));
+  if (!store || !ts.isBinaryExpression(store)) return false;
+  if (store.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return false;
   const fn = enclosingFunction(store);
   const { left } = store;
-  if (!fn || unwrap(store.right) !== node || !ts.isExpressionStatement(store.parent)) return false;
+  if (!fn || !within(node, store.right) || !ts.isExpressionStatement(store.parent)) return false;
   const place = left.getText();
   const asks = (at: ts.Node): boolean =>
     (ts.isIfStatement(at) || ts.isConditionalExpression(at) || ts.isBinaryExpression(at)) &&
-    someWithin(at, (inner) => inner !== left && inner.getText() === place);
+    someWithin(at, (inner) => !isStored(inner) && inner.getText() === place);
   if (someWithin(fn, asks)) return false;
   const isOuter = ts.isIdentifier(left)
     ? ((at) => at !== undefined && enclosingFunction(at) !== fn)(session.oracle.declarationAt(left))
     : fieldOfThis(left) !== undefined;
   return isOuter && recurs(session, store);
 }
+
+/** Between a value and the record that it is a part of. */
+const isLiteralPart = (node: ts.Node): boolean =>
+  ts.isPropertyAssignment(node) ||
+  ts.isObjectLiteralExpression(node) ||
+  ts.isArrayLiteralExpression(node) ||
+  (ts.isExpression(node) && unwrap(node) !== node);
+
+/** The place of an assignment that stands by itself. */
+const isStored = (node: ts.Node): boolean => {
+  const { parent } = node;
+  return (
+    ts.isBinaryExpression(parent) &&
+    parent.left === node &&
+    parent.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    ts.isExpressionStatement(parent.parent)
+  );
+};
 
 function variableOutlives(session: Session, at: ts.Node, owner: Owner, hops: number): boolean {
   const fn = enclosingFunction(at);
