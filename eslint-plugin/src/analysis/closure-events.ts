@@ -18,14 +18,17 @@ import { onlyLooksAt } from "./transfer.ts";
 /** Adds what a nested function does to the variables of the frame around it. */
 export function captured(session: Session, frame: Frame, fn: ts.Node): void {
   if (frame.cells.names.size === 0) return;
-  const mode = modeOf(session, frame, fn);
-  const forLife = mode === "later" && handles(fn) && runsOnce(session, frame.root);
   for (const cell of frame.cells.all) {
     if (!cell.declaration || !cell.name || cell.label.includes(".")) continue;
+    // what nobody else frees at its end either is the listener's
+    const listens = cell.owned.owner.policy === "generic";
+    const mode = modeOf(session, frame, fn, listens);
+    const forLife = mode === "later" && handles(fn) && runsOnce(session, frame.root);
     const ids = referencesTo(session.oracle, cell.declaration, cell.name, fn);
     const [first] = ids;
     if (!first) continue;
-    const leaves = mode === "helper" && ids.some((id) => outlivesHelper(session, frame, fn, id));
+    const leaves =
+      mode === "helper" && ids.some((id) => outlivesHelper(session, frame, fn, id, listens));
     const filled = mode === "inline" ? filling(session, cell, ids) : nothingPut;
     const others = ids.filter((id) => !filled.has(id));
     const verb = leaves ? "escape" : worst(others.map((id) => captureVerb(session, id)));
@@ -50,25 +53,34 @@ export function captured(session: Session, frame: Frame, fn: ts.Node): void {
 
 /**
  * `inline`: runs where it stands; `later`: handed to something that calls it later and gives
- * nothing back; `helper`: called by name only; `outlives`: anything else.
+ * nothing back; `helper`: called by name only; `outlives`: anything else. With `listens` a listener
+ * keeps what it uses.
  */
 function modeOf(
   session: Session,
   frame: Frame,
   fn: ts.Node,
+  listens: boolean,
 ): "inline" | "later" | "helper" | "outlives" {
   const host = handedTo(fn);
-  if (!host) return isHelper(session, frame, fn) ? "helper" : "outlives";
+  if (!host) return isHelper(session, frame, fn, listens) ? "helper" : "outlives";
   const mode = session.callback(host, fn);
-  if (mode === "later" && fateOf(host).kind === "dropped") return "later";
+  if (mode === "later" && fateOf(host).kind === "dropped")
+    return listens && handles(fn) ? "outlives" : "later";
   return mode === "inline" || mode === "scoped" ? "inline" : "outlives";
 }
 
 /** Whether a mention stands in a function that a helper makes and that may outlive its call. */
-function outlivesHelper(session: Session, frame: Frame, helper: ts.Node, id: ts.Node): boolean {
+function outlivesHelper(
+  session: Session,
+  frame: Frame,
+  helper: ts.Node,
+  id: ts.Node,
+  listens: boolean,
+): boolean {
   let inner: ts.Node | undefined = enclosingFunction(id);
   while (inner && inner !== helper) {
-    if (modeOf(session, frame, inner) === "outlives") return true;
+    if (modeOf(session, frame, inner, listens) === "outlives") return true;
     inner = enclosingFunction(inner);
   }
   return false;
@@ -162,6 +174,7 @@ function isHelper(
   session: Session,
   frame: Frame,
   fn: ts.Node,
+  listens: boolean,
   asked = new Set<ts.Node>(),
 ): boolean {
   const holder = ts.isVariableDeclaration(fn.parent) ? fn.parent : undefined;
@@ -170,7 +183,7 @@ function isHelper(
   if (!declaration || !name || !ts.isIdentifier(name)) return false;
   asked.add(fn);
   return referencesTo(session.oracle, declaration, name, frame.root).every(
-    (id) => fateOf(id).kind === "called" && !isKeptBy(session, frame, id, asked),
+    (id) => fateOf(id).kind === "called" && !isKeptBy(session, frame, id, listens, asked),
   );
 }
 
@@ -178,12 +191,18 @@ function isHelper(
  * Whether a place in a nested function is reached after the function of the frame has ended. The
  * functions in `asked` are answered for elsewhere: helpers may call one another.
  */
-function isKeptBy(session: Session, frame: Frame, id: ts.Node, asked: Set<ts.Node>): boolean {
+function isKeptBy(
+  session: Session,
+  frame: Frame,
+  id: ts.Node,
+  listens: boolean,
+  asked: Set<ts.Node>,
+): boolean {
   for (let at = enclosingFunction(id); at && at !== frame.root; at = enclosingFunction(at)) {
     if (asked.has(at)) return false;
     const outlives = handedTo(at)
-      ? modeOf(session, frame, at) === "outlives"
-      : !isHelper(session, frame, at, asked);
+      ? modeOf(session, frame, at, listens) === "outlives"
+      : !isHelper(session, frame, at, listens, asked);
     if (outlives) return true;
   }
   return false;
