@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { isAnything } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
+import { nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { endsOwnElements, isHandedOut, losesEnded, ownsElements } from "./ended-elements.ts";
 import { isMadeToEnd } from "./left-fields.ts";
@@ -56,7 +57,7 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
   const lent = found.owned.owner.policy === "generic" && !local;
   if (lent && !isFilled(session, found.container) && !ownsElements(session, found.container))
     return null;
-  if (isAtHand(session, found)) return null;
+  if (isAtHand(session, found) || isOfLost(found)) return null;
   if (isShared(session, found.container) && endsBefore(session, node)) return null;
   return mentionedElsewhere(session, found) ? null : { ...found, local };
 }
@@ -219,6 +220,11 @@ function isAtHand({ oracle }: Session, { kind, node, owned }: Found): boolean {
   const at = oracle.ownedAt(key.expression);
   return at?.shape === "one" && at.owner === owned.owner;
 }
+
+/** `loseDevice() { this.buffers.clear(); }`: what a lost device made is gone with it. */
+const isOfLost = ({ node, owned }: Found): boolean =>
+  owned.owner.policy === "generic" &&
+  /^(on_?)?lose|[lL]ost([A-Z]|$)/.test(nameOf(enclosingFunction(node) ?? node) ?? "");
 
 /** Whether a field holds what its class made; who gives something to a list may want it back. */
 function isFilled(session: Session, container: ts.Expression): boolean {
