@@ -85,8 +85,8 @@ script(
 );
 
 const cached = (keep: string): string =>
-  "export class Block { constructor(d) { this.d = d; this.bound = new Map(); } buffer(size, key) { " +
-  "const b = this.d.createBuffer({ size, usage: 4 }); if (!this.bound.has(key)) " +
+  "export class Block { constructor(d) { this.d = d; this.bound = new Map(); } buffer(size, key) " +
+  "{ const b = this.d.createBuffer({ size, usage: 4 }); if (!this.bound.has(key)) " +
   `this.bound.set(key, []); ${keep} return b; } write(data) { const b = this.buffer(4, "all"); ` +
   "this.d.queue.writeBuffer(b, 0, data); } }";
 script(

@@ -188,4 +188,40 @@ const placed = (test: string): string =>
   "return [this.gpu, this.on]; } }";
 webgpu("a buffer for another device than the last", placed("!this.gpu || this.on !== d"), []);
 webgpu("one for another size", placed("!this.gpu || this.gpu.size !== n"), [O]);
+
+const pass = (name: string, test: string): string =>
+  "export class View { pass?: object; constructor(readonly d: GPUDevice) {}\n" +
+  `${name}(d: GPUDevice, e: GPUCommandEncoder) { ${test} { const t = d.createTexture({}); ` +
+  "this.pass = { colors: [], depth: { view: t.createView(), clear: 1 } }; } " +
+  "return e.beginRenderPass(this.pass!); } }";
+webgpu("a texture per frame, whose view is in the description of a pass", pass("frame", ""), [R]);
+webgpu("one that is made once", pass("prepare", ""), []);
+webgpu("one whose description is looked for first", pass("frame", "if (!this.pass)"), []);
+
+const listener = (call: string): string =>
+  "export class Page { show(d: GPUDevice, size: number) { const b = d.createBuffer({ size }); " +
+  "const draw = () => { d.queue.writeBuffer(b, 0, {}); };\n" +
+  `${call} } }`;
+webgpu(
+  "what a listener draws with",
+  listener('globalThis.addEventListener("mousemove", () => { draw(); });'),
+  [],
+);
+webgpu("what is drawn with once more", listener("setTimeout(() => { draw(); }, 100);"), [R]);
+
+const boxes = (asks: string): string =>
+  "class Box { constructor(readonly w: number) {} size(all: Boxes): number { " +
+  `${asks} } }\nexport class Boxes { back?: GPUBuffer; scale = 2; constructor(readonly d: ` +
+  "GPUDevice) {} zoom() { return this.scale * 2; } drop() { this.back?.destroy(); }\n" +
+  "render(box: Box) { const size = box.size(this); this.back = this.d.createBuffer({ size }); " +
+  "return this.back.size; } }";
+webgpu("an object handed to who asks for its size", boxes("return this.w * all.zoom();"), [O]);
+webgpu("one handed to who ends the old buffer", boxes("all.drop(); return this.w;"), []);
+webgpu("one handed to who may keep it", boxes("(globalThis as any).all = all; return 4;"), []);
+
+const manager = (name: string): string =>
+  "export class Manager { private readonly all = new Map<string, GPUBuffer>(); add(k: string, d: " +
+  `GPUDevice) { this.all.set(k, d.createBuffer({})); }\n${name}() { this.all.clear(); } }`;
+webgpu("a table emptied as the device is lost", manager("loseDevice"), []);
+webgpu("a table emptied at will", manager("forgetAll"), ["no-dropped-element"]);
 test.run();

@@ -6,6 +6,7 @@ import ts from "typescript";
 import { putValues } from "./containers.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction } from "./fate.ts";
+import { leavesFieldAlone, wholesIn } from "./handed-this.ts";
 import { isAnything } from "../owner.ts";
 import { givesOthers, givesPart } from "./left-out.ts";
 import { effectInside } from "./mention.ts";
@@ -26,18 +27,16 @@ import { onlyLooksAt } from "./transfer.ts";
 /** Follows the slots that a function speaks of. */
 export function enterSlots(session: Session, frame: Frame, slots: Slots): void {
   const { root, cells } = frame;
-  const wholes = someWithin(root, (node) => isWhole(node) && enclosingFunction(node) === root);
+  const wholes = wholesIn(root);
   for (const slot of slots.within(root)) {
     const store = slot.mentions.some((m) => isTarget(m) && enclosingFunction(m) === root);
     if (!store || ts.isConstructorDeclaration(root)) continue;
-    if ((wholes && slot.label.startsWith("this.")) || hasSuper(root)) continue;
+    const isField = slot.label.startsWith("this.");
+    if (isField && wholes.some((at) => !leavesFieldAlone(session, at, slot))) continue;
+    if (hasSuper(root)) continue;
     if (findsHeld(session, slot, root)) cells.follow(slot);
   }
 }
-
-/** `this` that goes somewhere as a whole. */
-const isWhole = (node: ts.Node): boolean =>
-  node.kind === ts.SyntaxKind.ThisKeyword && !ts.isPropertyAccessExpression(node.parent);
 
 const hasSuper = (root: ts.Node): boolean =>
   someWithin(root, (node) => node.kind === ts.SyntaxKind.SuperKeyword);
