@@ -11,6 +11,7 @@ import { enclosingFunction, fateOf } from "./fate.ts";
 import { leftByFile } from "./file-endings.ts";
 import { onlyUsed } from "./fresh-variables.ts";
 import { isLent } from "./holding.ts";
+import { defaultsOfClosures } from "./given-or-made.ts";
 import { fieldOfThis, ownedMembers, reach } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
@@ -166,6 +167,10 @@ export function leftByClosures(session: Session, file: ts.SourceFile): LeftBehin
         ...{ label, at, noun, ending: ending.name, endless: undefined },
       }),
     );
+    for (const { label, made } of defaultsOfClosures(session, fn)) {
+      const { noun } = made.owned.owner;
+      shared.push({ label, at: made.at, noun, ending: ending.name, endless: undefined });
+    }
     if (!someWithin(ending.body, ts.isCallExpression)) return shared;
     const locals = facts
       .variables(file)

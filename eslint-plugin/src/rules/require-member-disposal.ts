@@ -45,6 +45,7 @@ import {
   sharedElsewhere,
   type Member,
 } from "../analysis/members.ts";
+import { fieldsGivenOrMade } from "../analysis/given-or-made.ts";
 import { dueAt } from "../analysis/pauses.ts";
 import type { Session } from "../analysis/session.ts";
 import { baseOf, memberName, someWithin, unwrap, within } from "../analysis/syntax.ts";
@@ -173,7 +174,10 @@ function checkClass(
   );
   if (members[0]!.owned.owner.policy === "generic" && frees(file.session, reached))
     return forgotten;
-  for (const m of dueAt(file.session, node, methods, members)) {
+  const made = fieldsGivenOrMade(file.session, node).filter(
+    (m) => !all.some(({ name }) => name === m.name) && !isManaged(file.session, node, m),
+  );
+  for (const m of [...dueAt(file.session, node, methods, members), ...made]) {
     if (sharedElsewhere(file.session, node, m.name) && !isOnlyLent(file.session, m)) continue;
     for (const { label, at } of leftOutOf(file.session, {
       ...{ label: `this.${m.name}`, at: m.at, owned: m.owned },
