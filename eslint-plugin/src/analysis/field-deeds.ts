@@ -18,9 +18,11 @@ import {
 
 /** Whether methods end all that a field holds: `this.x.dispose()`, a loop over `this.x`. */
 export const meansToEnd = (run: ReadonlySet<ts.Node>, field: string, owned: Owned): boolean =>
-  [...run].some((method) =>
-    mentionsOf(method, field).some((at) => isWhole(at) && isEndedAt(at, method, owned)),
-  );
+  [...run].some((method) => mentionsOf(method, field).some((at) => endsAt(at, method, owned)));
+
+/** Whether a function ends all of what it speaks of there. */
+export const endsAt = (at: ts.Expression, fn: ts.Node, owned: Owned): boolean =>
+  isWhole(at) && isEndedAt(at, fn, owned);
 
 /**
  * Whether no method gives a field another value to hold.
@@ -46,8 +48,8 @@ function mentionsOf(method: ts.Node, field: string): readonly ts.Expression[] {
 }
 const isThis = (node: ts.Node): boolean => node.kind === ts.SyntaxKind.ThisKeyword;
 
-/** `this.x = null`, `this.x = this.y = []`. */
-function getsNothing(target: ts.Node): boolean {
+/** Whether a place is left empty: `this.x = null`, `this.x = this.y = []`. */
+export function getsNothing(target: ts.Node): boolean {
   const { parent } = target;
   if (!ts.isBinaryExpression(parent)) return false;
   const value = unwrap(parent.right);
@@ -80,13 +82,18 @@ const isInLoop = (at: ts.Node): boolean =>
 function isEndedAt(at: ts.Expression, method: ts.Node, owned: Owned): boolean {
   const ends = (n: ts.Node): boolean => ts.isCallExpression(n) && isEnd(n, at, owned);
   const statement = ts.findAncestor(at, (n) => (n === method ? "quit" : isOwnStatement(n, at)));
-  if (statement && someWithin(statement, ends)) return true;
+  const place = statement ?? resultOf(method);
+  if (place && someWithin(place, ends)) return true;
   const renamed = ts.findAncestor(at, ts.isVariableDeclaration);
   if (!renamed?.initializer || unwrap(renamed.initializer) !== at) return false;
   const name = renamed.name.getText();
   const speaks = (n: ts.Node): boolean => ts.isIdentifier(n) && n.text === name;
   return someWithin(method, (n) => ends(n) && someWithin(n, speaks));
 }
+
+/** All that `() => x.dispose()` does. */
+const resultOf = (fn: ts.Node): ts.Node | undefined =>
+  ts.isArrowFunction(fn) && !ts.isBlock(fn.body) ? fn.body : undefined;
 
 /** `t.dispose()`, `t[Symbol.dispose]()`, `disposeAll(this.x)`. */
 function isEnd(call: ts.CallExpression, at: ts.Node, { owner, shape }: Owned): boolean {

@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { isLeft, meansToEnd } from "./field-deeds.ts";
 import type { Owner } from "../owner.ts";
+import { endingOfLiteral, literalsOf } from "./literal-holders.ts";
 import type { Oracle } from "./oracle.ts";
 import type { Owned, Ownership } from "./ownership.ts";
 import { baseOf, isPrivate, isScript, isTarget, memberName } from "./syntax.ts";
@@ -50,7 +51,9 @@ export class Holders {
 
   /** The name of what ends an instance of a class that holds owned values. */
   endingNameOf(node: ts.Declaration | undefined): string | undefined {
-    if (!node || !ts.isClassLike(node) || node.getSourceFile().isDeclarationFile) return undefined;
+    if (!node || node.getSourceFile().isDeclarationFile) return undefined;
+    if (!(ts.isClassLike(node) || ts.isObjectLiteralExpression(node) || isNamed(node)))
+      return undefined;
     if (this.#endings.has(node)) return this.#endings.get(node);
     if (this.#busy.has(node)) {
       this.#ownership.cut();
@@ -59,7 +62,9 @@ export class Holders {
     this.#busy.add(node);
     const before = this.#ownership.cuts;
     try {
-      const found = endingNameOf(node, this.#ask);
+      const found = ts.isClassLike(node)
+        ? endingNameOf(node, this.#ask)
+        : endingOfLiterals(node, this.#ask);
       const complete = this.#ownership.cuts === before || this.#busy.size === 1;
       if (found !== undefined || complete) this.#endings.set(node, found);
       return found;
@@ -76,6 +81,22 @@ export class Holders {
       this.#emptying.set(method, (found = endsHeld(method, method.parent, this.#ask)));
     return found;
   }
+}
+
+const isNamed = ts.isInterfaceDeclaration;
+
+/** The name of what ends an object that a function returns, as its type or an interface. */
+function endingOfLiterals(
+  node: ts.ObjectLiteralExpression | ts.InterfaceDeclaration,
+  ask: ClassQuestions,
+): string | undefined {
+  const all = ts.isInterfaceDeclaration(node) ? literalsOf(node) : [node];
+  const counts = (owned: Owned): boolean =>
+    Array.isArray(owned.owner.types) && (isByProtocol(owned.owner) || isHeld(owned));
+  const [first, ...others] = all.map((literal) =>
+    endingOfLiteral(literal, { ...ask, isEndingName, counts }),
+  );
+  return others.every((other) => other === first) ? first : undefined;
 }
 
 /** The method that ends an object of a class: "dispose", or what the class calls it. */
@@ -155,8 +176,7 @@ function ownedFields(
   const fields = new Map<string, Owned>();
   const note = (name: ts.PropertyName | ts.BindingName, at: ts.Node = name): void => {
     const found = ask.ownedAt(at);
-    if (found && Array.isArray(found.owner.types) && found.shape !== "record")
-      fields.set(memberName(name), found);
+    if (found && Array.isArray(found.owner.types)) fields.set(memberName(name), found);
   };
   const declared = (n: ts.Node): void => {
     if (ts.isPropertyAccessExpression(n) && isThis(n.expression) && isTarget(n))

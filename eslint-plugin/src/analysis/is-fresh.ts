@@ -4,7 +4,7 @@
  * over the owner's default.
  */
 import ts from "typescript";
-import { isAnything, type CalleeSpecifier, type Owner } from "../owner.ts";
+import { isAnything, isHolder, type CalleeSpecifier, type Owner } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { returnsOf } from "./fate.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
@@ -44,6 +44,8 @@ export function freshness(session: Session, expression: ts.Expression): Freshnes
     return isSoleElement(node) ? freshness(session, node.expression) : "borrowed";
   if (ts.isArrayLiteralExpression(node)) return literalFreshness(session, node.elements);
   if (ts.isObjectLiteralExpression(node)) {
+    const owned = session.oracle.ownedAt(node);
+    if (owned?.shape === "one" && isHolder(owned.owner, session.settings)) return "fresh";
     const values = valuesOf(node);
     return values.length < node.properties.length ? "unknown" : literalFreshness(session, values);
   }

@@ -84,7 +84,8 @@ export class Oracle {
     });
     this.#packages = new Packages(program, facts);
     this.#ownership = new Ownership(this.#checker, this.#packages, settings, {
-      endingNameOf: (symbol) => this.#holders.endingNameOf(symbol.valueDeclaration),
+      endingNameOf: (symbol) =>
+        this.#holders.endingNameOf(symbol.valueDeclaration ?? symbol.declarations?.[0]),
       ownedPart: (property) => this.#ownedPart(property),
     });
     this.#holders = new Holders(this, this.#ownership, settings.owners);

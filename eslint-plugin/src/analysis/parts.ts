@@ -4,7 +4,9 @@
  * checker, which would check every part in full.
  */
 import ts from "typescript";
+import { isEndingName } from "./holders.ts";
 import type { Owned } from "./ownership.ts";
+import { memberName } from "./syntax.ts";
 
 /** Ownership of a value by its parts; undefined where only its type tells. */
 export function ownedByParts(
@@ -14,8 +16,9 @@ export function ownedByParts(
   if (ts.isObjectLiteralExpression(node)) {
     const isBare = node.properties.every(
       (p) =>
-        (ts.isPropertyAssignment(p) && ownedAt(p.initializer) === null) ||
-        (ts.isShorthandPropertyAssignment(p) && ownedAt(p.name) === null),
+        !(p.name && isEndingName(memberName(p.name))) &&
+        ((ts.isPropertyAssignment(p) && ownedAt(p.initializer) === null) ||
+          (ts.isShorthandPropertyAssignment(p) && ownedAt(p.name) === null)),
     );
     return isBare ? null : undefined;
   }
