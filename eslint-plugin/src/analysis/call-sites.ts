@@ -38,7 +38,7 @@ export function callSitesOf(
         calls.push(call);
     if (ts.isConstructorDeclaration(fn)) continue;
     for (const id of index.values.get(name) ?? [])
-      if (refersTo(oracle, id, targets)) values.push(id);
+      if (!isExportedName(id) && refersTo(oracle, id, targets)) values.push(id);
   }
   return { calls, values, reads };
 }
@@ -162,6 +162,13 @@ export function isCommonExport(node: ts.Node): node is ts.BinaryExpression {
     /\.[cm]?jsx?$/.test(node.getSourceFile().fileName) &&
     /^(module\.)?exports(\.[\w$]+)?$/.test(node.left.getText())
   );
+}
+
+/** A name in what a script exports, which nobody calls there: `module.exports = { f, g: h }`. */
+function isExportedName(name: ts.Identifier): boolean {
+  if (isCommonExport(name.parent)) return name.parent.right === name;
+  const object = name.parent.parent;
+  return ts.isObjectLiteralExpression(object) && isCommonExport(object.parent);
 }
 
 /**
