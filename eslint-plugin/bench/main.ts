@@ -29,42 +29,61 @@ import { mutationScore } from "./mutation.ts";
 import { objectPrecision } from "./objects.ts";
 import { plantedRecall } from "./planted.ts";
 import { samplePrecision } from "./samples.ts";
-import { strangers } from "./strangers.ts";
+import { strangerPresets, strangers, type StrangerPreset } from "./strangers.ts";
 import { ruleTime, timed, timeOf } from "./time.ts";
 
 const percent = (part: number, whole: number): string =>
   whole === 0 ? "–" : `${String(Math.round((1000 * part) / whole) / 10)} %`;
 
+type Mode = (values: string[], flags: readonly string[]) => string | Promise<string>;
+
+/** What a flag runs instead of everything, with the values behind its `=`. */
+const modes: Readonly<Record<string, Mode>> = {
+  open: (values) => openRecall(values),
+  sealed: () => sealedRecall(),
+  samples: () => samplePrecision(),
+  objects: ([name]) => objectPrecision(name),
+  stranger: (names, flags) => strangers(names, presetOf(flags)),
+  planted: (values) => plantedRecall(values),
+  deletions: (values) => deletionRecall(values),
+  mutation: () => mutationScore(),
+  time: () => ruleTime(),
+  keystroke: () => keystrokes(),
+};
+
 /**
  * Runs the bench and gives its tables as Markdown. `--open` (or `--open=owner/name,…` for some
  * repositories) and `--sealed` run one set of the blind corpus and nothing else, `--samples` the
  * code bases the plugin was not developed with, `--objects` (or `--objects=name`) public programs
- * with GPU objects or disposables, `--stranger=owner/name[@commit],…` (with `--preset=webgpu` or
- * `=disposable`) each report on all of a program, `--time` what the rules cost beside others,
- * `--keystroke` how long an editor waits, `--planted` (or `=1`, `=gan,…`) leaks planted in programs
- * that use Tenure, `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion, `--mutation`
- * how many scopes and ends taken out of the library's own sources are missed.
+ * with GPU objects or disposables, `--stranger=owner/name[@commit],…` (with `--preset=webgpu`,
+ * `=disposable` or `=tfjs`) each report on all of a program, `--time` what the rules cost beside
+ * others, `--keystroke` how long an editor waits, `--planted` (or `=1`, `=gan,…`) leaks planted in
+ * programs that use Tenure, `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion,
+ * `--mutation` how many scopes and ends taken out of the library's own sources are missed.
+ *
+ * @throws Error for a flag that is none of these
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
-  const open = flags.find((f) => /^--open(=|$)/.test(f));
-  if (open !== undefined) return openRecall(open.split(/[=,]/).slice(1));
-  const deletions = flags.find((f) => /^--deletions(=|$)/.test(f));
-  if (deletions !== undefined) return deletionRecall(deletions.split(/[=,]/).slice(1));
-  const planted = flags.find((f) => /^--planted(=|$)/.test(f));
-  if (planted !== undefined) return plantedRecall(planted.split(/[=,]/).slice(1));
-  if (flags.includes("--sealed")) return sealedRecall();
-  if (flags.includes("--time")) return ruleTime();
-  if (flags.includes("--keystroke")) return keystrokes();
-  if (flags.includes("--samples")) return samplePrecision();
-  if (flags.includes("--mutation")) return mutationScore();
-  const objects = flags.find((f) => /^--objects(=|$)/.test(f));
-  if (objects !== undefined) return objectPrecision(objects.split("=")[1]);
-  const stranger = flags.find((f) => /^--stranger=/.test(f));
-  const preset = flags.includes("--preset=webgpu") ? "webgpu" : "disposable";
-  if (stranger !== undefined) return strangers(stranger.split(/[=,]/).slice(1), preset);
+  const named = flags.map((flag) => flag.replace(/^--/, "").split(/[=,]/));
+  const unknown = named.find(([name = ""]) => name !== "preset" && !(name in modes));
+  if (unknown)
+    throw new Error(
+      `lint: expected one of --${Object.keys(modes).join(", --")}, got "--${unknown[0] ?? ""}"`,
+    );
+  const [chosen = "", ...values] = named.find(([name = ""]) => name in modes) ?? [];
+  const mode = modes[chosen];
+  if (mode) return mode(values, flags);
   const out = [recall(), ...precision(), samplePrecision(), await mutationScore()];
   parser.clearCaches();
   return out.join("\n\n");
+}
+
+function presetOf(flags: readonly string[]): StrangerPreset {
+  const given = flags.find((f) => f.startsWith("--preset="))?.slice("--preset=".length);
+  const found = strangerPresets.find((p) => p === (given ?? "disposable"));
+  if (!found)
+    throw new Error(`lint: expected --preset=${strangerPresets.join("|")}, got "${given ?? ""}"`);
+  return found;
 }
 
 // ---- recall ----

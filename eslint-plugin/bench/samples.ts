@@ -81,7 +81,7 @@ const share = ({ right, all }: { right: number; all: number }): string =>
 /** Our reports on every file of a code base that people write, in one project. */
 export function lintSample(
   head: string,
-): { reports: Report[]; files: number; lines: number } | string {
+): { reports: Report[]; files: number; lines: number; folder: string } | string {
   const [name = "", commit = ""] = head.split("@");
   const repo = repository(name);
   if ("missing" in repo) return repo.missing;
@@ -97,7 +97,7 @@ export function lintSample(
   const files = sources.map((f) => join(target, f));
   const { reports, lines } = lintFiles(project, files, "tfjs");
   const relative = reports.map((r) => ({ ...r, file: r.file.slice(target.length + 1) }));
-  return { reports: relative, files: files.length, lines };
+  return { reports: relative, files: files.length, lines, folder: target };
 }
 
 /** Scripts longer than this are compiled from others: lines. */
