@@ -84,11 +84,14 @@ export function outcomeOf(
     const handed = next && (effect === "moves" ? owned : session.oracle.ownedAt(next));
     if (!next || !handed || hops >= 8) return { outcome: "unknown", fate };
     const end = outcomeOf(session, next, handed, hops + 1);
-    if (end.outcome === "dropped" && lasts(session, next)) return { ...end, outcome: "forsaken" };
+    if (isLeft(end.outcome) && lasts(session, next)) return { ...end, outcome: "forsaken" };
     return isKept(session, next, handed, effect) ? keptOutcome(end) : end;
   }
   return { outcome: outcomeAt(session, found), fate };
 }
+
+/** Whether nobody has the value afterwards. */
+const isLeft = (outcome: Outcome): boolean => outcome === "dropped" || outcome === "leaked";
 
 /** What the effect of its one mention makes of a value that has no name. */
 function outcomeAt(session: Session, { effect, fate }: Transfer): Outcome {

@@ -35,7 +35,7 @@ export const tenure: readonly OwnerSettings[] = [
         "disposeEverythingBut",
       ],
     },
-    lasting: ["detachFromScope"],
+    lasting: ["detachFromScope", "detach"],
     alias: "alias",
     scopes: [
       { callee: "scoped", callback: "first", movesResultOut: true },
