@@ -12,6 +12,7 @@ import { lasts } from "../analysis/keeps.ts";
 import { leftFields } from "../analysis/left-fields.ts";
 import { leftElements } from "../analysis/partial-lists.ts";
 import { unwrap } from "../analysis/syntax.ts";
+import { onlyLooksAt } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { rule, spanOf, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, shift, slotOf, unitOf } from "../fix/text.ts";
@@ -65,6 +66,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   },
   defaults: { paths: "normal" },
   check(file, options, report) {
+    const told = new Set<ts.Node>();
     for (const problem of file.problems(options.paths === "all")) {
       if (problem.kind !== "leak") continue;
       const { cell, exit, always, never, site } = problem;
@@ -78,11 +80,14 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       const guarded = using || site.partial ? null : finallyFix(file, problem);
       if (guarded) suggest.push({ messageId: "tryFinally", fix: guarded });
       const many = cell.owned.shape !== "one";
+      const whole = wholeOf(file, problem);
+      if (whole && (told.has(whole) || isEndedWhole(file, whole))) continue;
+      if (whole) told.add(whole);
       report({
-        mark: placeOf(problem),
+        mark: whole ? markOf(innermost(whole.initializer)) : placeOf(problem),
         messageId: site.partial ? "partly" : messageFor(always || never, many, exit),
         data: {
-          variable: cell.label,
+          variable: whole ? whole.name.getText() : cell.label,
           noun: cell.owned.owner.noun,
           end: toEnd(cell.owned.owner),
           ended: ended(cell.owned.owner),
@@ -135,6 +140,34 @@ function cureFor(file: FileAnalysis, { cell, site }: Leak): string {
     ? `call \`${end}()\``
     : "declare it with `using`, or dispose it";
 }
+
+/**
+ * `const state = model.stateDict(); for (const [name, t] of state) …`: who walks a collection that
+ * frees all it holds is to end that, and not each value.
+ */
+function wholeOf(
+  { session: { oracle } }: FileAnalysis,
+  { site, cell, always, never }: Leak,
+): (ts.VariableDeclaration & { initializer: ts.Expression }) | undefined {
+  const name = unwrap(site.value);
+  if (!(always || never) || !ts.isIdentifier(name)) return undefined;
+  const source = oracle.declarationAt(name);
+  if (!source || !ts.isVariableDeclaration(source) || !source.initializer) return undefined;
+  const call = unwrap(source.initializer);
+  if (!ts.isCallExpression(call) || oracle.usingKind(name) === null) return undefined;
+  const { owner } = cell.owned;
+  return oracle.is(oracle.callee(call), owner.fresh, owner)
+    ? (source as ReturnType<typeof wholeOf>)
+    : undefined;
+}
+
+/** `state[Symbol.dispose]()`, or what the name is handed to or is given on by. */
+const isEndedWhole = ({ session, file }: FileAnalysis, whole: ts.VariableDeclaration): boolean =>
+  ts.isIdentifier(whole.name) &&
+  referencesTo(session.oracle, whole, whole.name, file).some((id) => {
+    const { effect } = session.transfer(id);
+    return id !== whole.name && effect !== "visits" && !onlyLooksAt(effect);
+  });
 
 /** What a report marks: of several names taken out of one value, the one that is left. */
 const placeOf = ({ cell: { declaration, name }, site }: Leak): { start: number; end: number } =>
