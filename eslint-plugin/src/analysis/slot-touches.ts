@@ -7,6 +7,7 @@ import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { enclosingFunction } from "./fate.ts";
+import { lineage } from "./holders.ts";
 import { onlyLooks } from "./looked-at.ts";
 import { effectInside } from "./mention.ts";
 import { visitVerb } from "./mention-events.ts";
@@ -103,12 +104,13 @@ function isEndedBefore(
   seen: Set<ts.Node>,
 ): boolean {
   if (depth > furthest) return true;
-  const calls = hasBody(fn) ? callSitesOf(session.oracle, fn, "file").calls : [];
+  const reach = isProtected(fn) ? "program" : "file";
+  const calls = hasBody(fn) ? callSitesOf(session.oracle, fn, reach).calls : [];
   const outer = enclosingFunction(fn);
   const callers = calls.map((call) => ({ caller: enclosingFunction(call), turns: turnsOf(call) }));
   if (outer !== slot.home) callers.push({ caller: outer, turns: undefined });
   return callers.some(({ caller, turns }) => {
-    if (!caller || seen.has(caller) || !within(caller, slot.holder)) return false;
+    if (!caller || seen.has(caller) || !isOfHolder(session, caller, slot.holder)) return false;
     seen.add(caller);
     const runsNow = (node: ts.Node): boolean =>
       node === caller || !hasBody(node) || !outlives(session, node, caller);
@@ -125,6 +127,18 @@ function isEndedBefore(
     return !turns && isEndedBefore(session, slot, caller, depth + 1, seen);
   });
 }
+
+/** Whether a function stands in what knows a slot, or in a class that extends that. */
+function isOfHolder({ oracle }: Session, fn: ts.Node, holder: ts.Node): boolean {
+  if (within(fn, holder)) return true;
+  const heir = ts.isClassLike(holder) ? ts.findAncestor(fn, ts.isClassLike) : undefined;
+  return heir !== undefined && lineage(heir, oracle).some((base) => base === holder);
+}
+
+/** A method that only heirs call, wherever they are. */
+const isProtected = (fn: ts.Node): boolean =>
+  ts.isMethodDeclaration(fn) &&
+  (ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Protected) !== 0;
 
 /** The loop around a call: in its second turn, the call finds what it left there in the first. */
 function turnsOf(call: ts.Node): ts.Node | undefined {
