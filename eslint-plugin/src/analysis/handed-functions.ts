@@ -7,6 +7,7 @@
 import ts from "typescript";
 import { functionHanded } from "./callee.ts";
 import { callSitesOf } from "./call-sites.ts";
+import { fateOf } from "./fate.ts";
 import type { Owner } from "../owner.ts";
 import type { Session } from "./session.ts";
 import { boundNames, referencesTo } from "./references.ts";
@@ -32,6 +33,21 @@ export function lendsToHanded(
   const given = functionsGiven(session, parameter);
   if (given.some((fn) => fn && !looksOnly(session, fn, index))) return false;
   return (given.length > 0 && !given.includes(undefined)) || givesBack(session, call);
+}
+
+/**
+ * `listener(this.#last)`: what an object goes on holding is shown to a function that it is handed,
+ * or that it has in a list of such.
+ */
+export function isShownTo(session: Session, mention: ts.Expression): boolean {
+  const { kind, node } = fateOf(mention);
+  const owner = session.oracle.ownedAt(mention)?.owner;
+  if (kind !== "argument" || !ts.isCallExpression(node) || owner?.policy !== "protocol")
+    return false;
+  const name = unwrapCallee(node.expression);
+  const source = ts.isIdentifier(name) ? session.oracle.declarationAt(name) : undefined;
+  if (!source) return false;
+  return ts.isParameter(source) || (ts.isVariableDeclaration(source) && !source.initializer);
 }
 
 /** The parameter that a called function is, or that has it in a field. */

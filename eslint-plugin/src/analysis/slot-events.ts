@@ -13,12 +13,14 @@ import { effectInside } from "./mention.ts";
 import { visitVerb } from "./mention-events.ts";
 import type { Session } from "./session.ts";
 import { callTouches, constantFor, findsHeld, leaves } from "./slot-touches.ts";
-import { isStore, valueGiven, type Slots } from "./slots.ts";
+import { isStore, type Slot, type Slots } from "./slots.ts";
 import {
   isEmptyContainer,
   isNullish,
+  isPrivate,
   isTarget,
   someWithin,
+  valueGiven,
   within,
   type CallLike,
 } from "./syntax.ts";
@@ -33,10 +35,17 @@ export function enterSlots(session: Session, frame: Frame, slots: Slots): void {
     if (!store || ts.isConstructorDeclaration(root)) continue;
     const isField = slot.label.startsWith("this.");
     if (isField && wholes.some((at) => !leavesFieldAlone(session, at, slot))) continue;
-    if (hasSuper(root)) continue;
+    if (hasSuper(root) && !isHidden(slot)) continue;
     if (findsHeld(session, slot, root)) cells.follow(slot);
   }
 }
+
+/** Whether a slot is a private field of a class, which its base knows nothing of. */
+const isHidden = ({ label, holder }: Slot): boolean =>
+  ts.isClassLike(holder) &&
+  holder.members.some(
+    (m) => m.name !== undefined && isPrivate(m) && label === `this.${m.name.getText()}`,
+  );
 
 const hasSuper = (root: ts.Node): boolean =>
   someWithin(root, (node) => node.kind === ts.SyntaxKind.SuperKeyword);

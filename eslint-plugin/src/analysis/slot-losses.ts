@@ -16,7 +16,7 @@ import { mayLackScope } from "./open-scopes.ts";
 import { isCalledInLoop, runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 import { isEffect, leaves } from "./slot-touches.ts";
-import { isStore, valueGiven, type Slot } from "./slots.ts";
+import { isStore, type Slot } from "./slots.ts";
 import {
   hasBody,
   isEmptyContainer,
@@ -24,6 +24,7 @@ import {
   isTarget,
   someWithin,
   unwrap,
+  valueGiven,
   within,
 } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";

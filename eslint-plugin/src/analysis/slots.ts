@@ -8,18 +8,13 @@ import ts from "typescript";
 import { putValues } from "./containers.ts";
 import { enclosingFunction } from "./fate.ts";
 import { globalsOf } from "./globals.ts";
+import { isShownTo } from "./handed-functions.ts";
 import { onlyUsed } from "./fresh-variables.ts";
-import {
-  fieldOfThis,
-  isHandedOn,
-  isManaged,
-  isStatic,
-  ownedMembers,
-  sharedElsewhere,
-} from "./members.ts";
+import { fieldOfThis, isHandedOn, isManaged, isStatic } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
+import { isMoved, keptMembers } from "./taken-fields.ts";
 import {
   calleeNameNode,
   isEmptyContainer,
@@ -30,6 +25,7 @@ import {
   memberName,
   someWithin,
   unwrap,
+  valueGiven,
 } from "./syntax.ts";
 import { isOnOtherWay } from "./ways.ts";
 
@@ -96,9 +92,7 @@ function slotsOf(session: Session, file: ts.SourceFile): Slot[] {
 // ---- fields ----
 
 function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
-  const members = ownedMembers(session, node).filter(
-    (m) => !isManaged(session, node, m) && !sharedElsewhere(session, node, m.name, ["disposes"]),
-  );
+  const members = keptMembers(session, node).filter((m) => !isManaged(session, node, m));
   if (members.length === 0) return [];
   const all = new Map<string, ts.Expression[]>(members.map((m) => [m.name, []]));
   const visit = (inner: ts.Node): void => {
@@ -109,13 +103,19 @@ function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
   node.members.forEach(visit);
   return members.flatMap(({ name, owned, makes, atOnce }) => {
     const mentions = all.get(name) ?? [];
-    if (mentions.some((m) => isPutAwayByName(session, m))) return [];
+    if (mentions.some((m) => isShared(session, m) || isPutAwayByName(session, m))) return [];
     const label = `this.${name}`;
     return [
       { label, owned, mentions, makes, atOnce, home: undefined, holder: node, kind: "field" },
     ];
   });
 }
+
+/** Whether another place, or somebody else, has what a field holds in hand, and not to look at. */
+const isShared = (session: Session, mention: ts.Expression): boolean =>
+  isHandedOn(session.transfer(mention), ["disposes"]) &&
+  !isShownTo(session, mention) &&
+  !isMoved(mention);
 
 /** `this.state = { last: null };`: fields of a record that stays in its field. */
 export function recordSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
@@ -349,14 +349,6 @@ export const isStore = ({ operatorToken: { kind } }: ts.BinaryExpression): boole
   kind === ts.SyntaxKind.EqualsToken ||
   kind === ts.SyntaxKind.QuestionQuestionEqualsToken ||
   kind === ts.SyntaxKind.BarBarEqualsToken;
-
-/** What the last of `a = b = value` is. */
-export function valueGiven(store: ts.BinaryExpression): ts.Expression {
-  const right = unwrap(store.right);
-  return ts.isBinaryExpression(right) && right.operatorToken.kind === ts.SyntaxKind.EqualsToken
-    ? valueGiven(right)
-    : right;
-}
 
 /** `const net = make(); model.current = net; return () => net.dispose();`: it has another end. */
 function isEndedByName(session: Session, value: ts.Expression): boolean {

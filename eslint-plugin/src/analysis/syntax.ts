@@ -193,6 +193,14 @@ export const isPrivate = (member: ts.ClassElement): boolean =>
   (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) !== 0 ||
   (member.name !== undefined && ts.isPrivateIdentifier(member.name));
 
+/** What the last of `a = b = value` is. */
+export function valueGiven(store: ts.BinaryExpression): ts.Expression {
+  const right = unwrap(store.right);
+  return ts.isBinaryExpression(right) && right.operatorToken.kind === ts.SyntaxKind.EqualsToken
+    ? valueGiven(right)
+    : right;
+}
+
 /** Whether a node, or something within it, is as asked. */
 export const someWithin = (node: ts.Node, test: (inner: ts.Node) => boolean): boolean =>
   test(node) || (ts.forEachChild(node, (child) => someWithin(child, test) || undefined) ?? false);
