@@ -48,6 +48,7 @@ import {
 import { fieldsGivenOrMade } from "../analysis/given-or-made.ts";
 import { dueAt } from "../analysis/pauses.ts";
 import type { Session } from "../analysis/session.ts";
+import { takenFields } from "../analysis/taken-fields.ts";
 import { baseOf, memberName, someWithin, unwrap, within } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
@@ -58,6 +59,7 @@ type Id =
   | "endless"
   | "closure"
   | "forgotten"
+  | "unended"
   | "noDispose"
   | "inherited"
   | "noSuper"
@@ -79,6 +81,9 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     forgotten:
       "`{{ field }}` holds a {{ noun }} this class made, and `{{ method }}` does not " +
       "{{ end }} it; do so there.",
+    unended:
+      "`{{ field }}` holds a {{ noun }} that this class ends elsewhere, and `{{ method }}` " +
+      "does not {{ end }} it; do so there.",
     noDispose:
       "`{{ field }}` holds a {{ noun }} this class made, and the class has no `{{ method }}`; " +
       "give it one.",
@@ -147,10 +152,13 @@ function checkClass(
   const all = ownedMembers(file.session, node);
   checkEmpty(file, node, all, report);
   const members = all.filter((m) => !isManaged(file.session, node, m));
-  if (members.length === 0) return forgotten;
-  const methods = methodsThatEnd(file.session, node, members);
+  const taken = takenFields(file.session, node).filter((m) => !isManaged(file.session, node, m));
+  const kept = [...members, ...taken];
+  if (kept.length === 0) return forgotten;
+  const methods = methodsThatEnd(file.session, node, kept);
   const base = baseOf(node) !== undefined;
   if (methods.length === 0) {
+    if (members.length === 0) return forgotten;
     const left = base && inheritsEnding(file.session, node);
     for (const m of left ? members : [])
       if (isLeftByBase(file.session, node, m))
@@ -172,12 +180,11 @@ function checkClass(
     node,
     methods.map((m) => m.member),
   );
-  if (members[0]!.owned.owner.policy === "generic" && frees(file.session, reached))
-    return forgotten;
+  if (kept[0]!.owned.owner.policy === "generic" && frees(file.session, reached)) return forgotten;
   const made = fieldsGivenOrMade(file.session, node).filter(
     (m) => !all.some(({ name }) => name === m.name) && !isManaged(file.session, node, m),
   );
-  for (const m of [...dueAt(file.session, node, methods, members), ...made]) {
+  for (const m of [...dueAt(file.session, node, methods, kept), ...made]) {
     if (sharedElsewhere(file.session, node, m.name) && !isOnlyLent(file.session, m)) continue;
     for (const { label, at } of leftOutOf(file.session, {
       ...{ label: `this.${m.name}`, at: m.at, owned: m.owned },
@@ -195,6 +202,7 @@ function checkClass(
       });
     if ([...reached].some((method) => mentionsField(file.facts, method, m.name))) continue;
     if (leftToBase(node, m.name, reached) || endedLater(node, m)) continue;
+    if (taken.includes(m) && isSetBy(file.facts, node, m.name, reached)) continue;
     if (isAnything(m.owned.owner) && isHandled(file.session, node, m.name)) continue;
     const method = methods[0]!;
     const data = {
@@ -205,7 +213,8 @@ function checkClass(
     };
     const { name } = method.member;
     const mark = method.pauses ? { start: name.getStart(), end: name.getEnd() } : markOf(m.at);
-    report({ mark, messageId: "forgotten", data, suggest: addLine(method, m, data) });
+    const messageId = taken.includes(m) ? "unended" : "forgotten";
+    report({ mark, messageId, data, suggest: addLine(method, m, data) });
     forgotten.add(data.field);
   }
   return forgotten;
@@ -271,6 +280,19 @@ function mentionsOf(field: string, methods: Iterable<ts.Node>): ts.Expression[] 
 /** Whether some members destroy a device, which frees all that was made with it. */
 const frees = (session: Session, members: ReadonlySet<ts.Node>): boolean =>
   [...members].some((m) => endsDevice(session, m));
+
+/** `this.mask = null`: a setter that has a field in hand. */
+const isSetBy = (
+  facts: FileAnalysis["facts"],
+  node: ts.ClassLikeDeclaration,
+  field: string,
+  methods: ReadonlySet<ts.Node>,
+): boolean =>
+  node.members
+    .filter((m) => ts.isSetAccessorDeclaration(m) && mentionsField(facts, m, field))
+    .some(
+      (m) => m.name && [...methods].some((by) => mentionsField(facts, by, memberName(m.name!))),
+    );
 
 /** Whether a field is declared by the base class, whose own `dispose()` is called. */
 const leftToBase = (
