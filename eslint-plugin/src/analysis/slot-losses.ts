@@ -44,12 +44,23 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
       return fillsOnly(node) ? [] : [{ node, owned }];
     if (owned.shape === "many" && givesOthers(session, node.right, node.left))
       return [{ node, owned }];
-    if (owned.shape === "many")
-      return givesPart(session, node.right, node.left) ? [{ node, owned, part: true }] : [];
+    if (owned.shape === "many" && givesPart(session, node.right, node.left))
+      return [{ node, owned, part: true }];
+    if (owned.shape === "many" && !isMadeAnew(session, slot, node)) return [];
     if (surely || slot.atOnce) return [{ node, owned }];
     const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
     return again && !fillsSeveral(node) ? [{ node, owned }] : [];
   });
+}
+
+/**
+ * `this.rows = load()`, where something ends rows: another list that has nothing of the one before.
+ */
+function isMadeAnew(session: Session, { mentions }: Slot, node: ts.BinaryExpression): boolean {
+  const value = valueGiven(node);
+  if (mentions.some((m) => within(m, node.right))) return false;
+  if (mentions.every((m) => leaves(session, m))) return false;
+  return session.freshness(value) === "fresh";
 }
 
 /** Made where there may be no scope; where nothing is known of that, ended by hand elsewhere. */
