@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { functionHanded } from "./callee.ts";
-import { fateOf, type Fate } from "./fate.ts";
+import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { callFreshness, lendsOnly, readIsFresh, returnedArgument } from "./is-fresh.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { transferOf, type Transfer } from "./mention.ts";
@@ -84,14 +84,15 @@ export function outcomeOf(
     const handed = next && (effect === "moves" ? owned : session.oracle.ownedAt(next));
     if (!next || !handed || hops >= 8) return { outcome: "unknown", fate };
     const end = outcomeOf(session, next, handed, hops + 1);
-    if (isLeft(end.outcome) && lasts(session, next)) return { ...end, outcome: "forsaken" };
+    if (isLeft(end.outcome, next) && lasts(session, next)) return { ...end, outcome: "forsaken" };
     return isKept(session, next, handed, effect) ? keptOutcome(end) : end;
   }
   return { outcome: outcomeAt(session, found), fate };
 }
 
-/** Whether nobody has the value afterwards. */
-const isLeft = (outcome: Outcome): boolean => outcome === "dropped" || outcome === "leaked";
+/** Whether nobody has the value afterwards: one that a file lends may be meant to last as that. */
+const isLeft = (outcome: Outcome, value: ts.Expression): boolean =>
+  outcome === "dropped" || (outcome === "leaked" && enclosingFunction(value) !== undefined);
 
 /** What the effect of its one mention makes of a value that has no name. */
 function outcomeAt(session: Session, { effect, fate }: Transfer): Outcome {
