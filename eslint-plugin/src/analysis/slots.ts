@@ -14,7 +14,7 @@ import { fieldOfThis, isHandedOn, isManaged, isStatic } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isMoved, keptMembers } from "./taken-fields.ts";
+import { isMoved, isParameterOf, isUnconditional, keptMembers } from "./taken-fields.ts";
 import {
   calleeNameNode,
   isEmptyContainer,
@@ -296,6 +296,7 @@ function slotAt(
     if (isNullish(value) || isEmptyContainer(value) || isOfPlace(value, mentions)) continue;
     const found = session.freshness(value);
     if (found === "fresh" && !isEndedByName(session, value)) makes.push(value);
+    else if (kind === "variable" && home && isTaken(session, value, mentions)) makes.push(value);
     else if (found !== "never") return undefined;
   }
   if (makes.length === 0) return undefined;
@@ -305,6 +306,18 @@ function slotAt(
   const known = holder ?? home ?? first.getSourceFile();
   return [{ label: first.getText(), owned, mentions, makes, atOnce, home, holder: known, kind }];
 }
+
+/** `(next) => { table.dispose(); table = next; }`: who ends what a variable holds owns the next. */
+const isTaken = (
+  session: Session,
+  value: ts.Expression,
+  mentions: readonly ts.Expression[],
+): boolean => {
+  const fn = enclosingFunction(value);
+  if (!fn || !isParameterOf(session, value, fn)) return false;
+  const ends = mentions.filter((m) => session.transfer(m).effect === "disposes");
+  return ends.length > 0 && ends.every((m) => isUnconditional(m));
+};
 
 /** `xs.slice(1)`, where `xs` is the place itself: some of what it holds. */
 const isOfPlace = (value: ts.Expression, mentions: readonly ts.Expression[]): boolean =>

@@ -43,7 +43,7 @@ export function takenFields(session: Session, node: ts.ClassLikeDeclaration): Me
     if (!owned || !isAgreedOn(session, owned)) return [];
     if (!values.every((v) => makes.includes(v) || session.freshness(v) === "fresh")) return [];
     const ends = mentions.filter((m) => endsAll(session, m));
-    if (ends.length === 0 || !ends.every((m) => isAlways(m, name))) return [];
+    if (ends.length === 0 || !ends.every((m) => isAlways(m))) return [];
     const inConstructor = ts.isConstructorDeclaration(enclosingFunction(at) ?? at);
     return [{ name, at, makes, owned, atOnce: inConstructor, inConstructor }];
   });
@@ -119,13 +119,18 @@ export function isMoved(value: ts.Expression): boolean {
 }
 
 /** A parameter of the method itself that it is written in. */
-function isGiven({ oracle }: Session, value: ts.Expression): boolean {
+function isGiven(session: Session, value: ts.Expression): boolean {
+  const fn = enclosingFunction(value);
+  return fn !== undefined && ts.isClassElement(fn) && isParameterOf(session, value, fn);
+}
+
+/** Whether a value is a parameter of a function that owned values are given by. */
+export function isParameterOf({ oracle }: Session, value: ts.Expression, fn: ts.Node): boolean {
   const source = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
   return (
     source !== undefined &&
     ts.isParameter(source) &&
-    source.parent === enclosingFunction(value) &&
-    ts.isClassElement(source.parent) &&
+    source.parent === fn &&
     oracle.ownedAt(value) !== null
   );
 }
@@ -148,15 +153,18 @@ function endsAll(session: Session, mention: ts.Expression): boolean {
   return effect === "disposes" || (effect === "visits" && visitVerb(session, fate) === "dispose");
 }
 
-/**
- * In a method itself, and not `if (this.#owns) this.#x.dispose()`: nothing but the value decides.
- */
-function isAlways(mention: ts.Expression, field: string): boolean {
+/** In a method itself, and on no condition but the value's own. */
+function isAlways(mention: ts.Expression): boolean {
   const fn = enclosingFunction(mention);
-  if (!fn || !ts.isClassElement(fn)) return false;
+  return fn !== undefined && ts.isClassElement(fn) && isUnconditional(mention);
+}
+
+/** Not `if (this.#owns) this.#x.dispose()`: nothing but the value itself decides. */
+export function isUnconditional(mention: ts.Expression): boolean {
+  const fn = enclosingFunction(mention);
   for (let at: ts.Node = mention; at !== fn && (at.parent as ts.Node | undefined); at = at.parent) {
     const test = testOf(at.parent);
-    if (test && !within(mention, test) && !test.getText().includes(`this.${field}`)) return false;
+    if (test && !within(mention, test) && !test.getText().includes(mention.getText())) return false;
   }
   return true;
 }
