@@ -6,11 +6,12 @@
  */
 import ts from "typescript";
 import { functionHanded } from "./callee.ts";
-import { enclosingFunction, fateOf, loopOver } from "./fate.ts";
+import { enclosingFunction, fateOf, loopOver, returnsOf } from "./fate.ts";
+import { scopeCallback } from "./keeps.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, isUsing, memberName, unwrap } from "./syntax.ts";
+import { isNullish, isTarget, isUsing, memberName, unwrap } from "./syntax.ts";
 
 /** A place that holds a record. */
 export interface RecordPlace {
@@ -37,7 +38,7 @@ export function leftOutOf(
   session: Session,
   { label, at, owned, mentions }: RecordPlace,
 ): LeftOut[] {
-  const given = unwrap(at);
+  const given = literalIn(session, unwrap(at));
   const record = owned.shape === "record" ? owned : session.oracle.ownedAt(given);
   const isEach = owned.each === "record" && record?.shape === "record";
   const [first] = mentions;
@@ -56,6 +57,16 @@ export function leftOutOf(
     const name = length > 0 ? `[${field}]` : `${isEach ? "[…]" : ""}.${field}`;
     return value ? [{ label: label + name, at: value }] : [];
   });
+}
+
+/** What `noGrad(() => ({ a, b }))` gives is what its callback does. */
+function literalIn(session: Session, value: ts.Expression): ts.Expression {
+  const owned = ts.isCallExpression(value) ? session.oracle.ownedAt(value) : null;
+  if (!owned || !ts.isCallExpression(value)) return value;
+  const callback = scopeCallback(session, value, session.oracle.callee(value), owned);
+  const fn = callback && functionHanded(session.oracle, callback);
+  const [only, ...others] = fn ? returnsOf(fn) : [];
+  return only && others.length === 0 ? unwrap(only) : value;
 }
 
 /** What a literal gives a field. */
@@ -175,8 +186,15 @@ function partOf(node: ts.Node): { name: string; node: ts.Expression } | undefine
 const endsPart = ({ parent }: ts.Expression, methods: readonly string[]): boolean =>
   ts.isPropertyAccessExpression(parent) && methods.includes(parent.name.text);
 
-/** `if (this.parts)`, `this.parts = null`: says nothing of what is inside. */
+/** `if (this.parts)`, `this.parts === null`, `this.parts = null`: says nothing of what is inside. */
 const isAsked = (node: ts.Node): boolean =>
   (ts.isIfStatement(node.parent) && node.parent.expression === node) ||
   ts.isPrefixUnaryExpression(node.parent) ||
+  isCompared(node) ||
   isTarget(node);
+
+/** `this.parts === null`. */
+const isCompared = ({ parent }: ts.Node): boolean =>
+  ts.isBinaryExpression(parent) &&
+  (isNullish(unwrap(parent.right)) || isNullish(unwrap(parent.left))) &&
+  /^[!=]==?$/.test(parent.operatorToken.getText());
