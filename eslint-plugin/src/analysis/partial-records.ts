@@ -186,7 +186,7 @@ function partOf(node: ts.Node): { name: string; node: ts.Expression } | undefine
 const endsPart = ({ parent }: ts.Expression, methods: readonly string[]): boolean =>
   ts.isPropertyAccessExpression(parent) && methods.includes(parent.name.text);
 
-/** `if (this.parts)`, `this.parts === null`, `this.parts = null`: says nothing of what is inside. */
+/** `if (this.parts)`, `this.parts === null`, `this.parts = null`: says nothing of what it holds. */
 const isAsked = (node: ts.Node): boolean =>
   (ts.isIfStatement(node.parent) && node.parent.expression === node) ||
   ts.isPrefixUnaryExpression(node.parent) ||
