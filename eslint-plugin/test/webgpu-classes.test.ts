@@ -292,4 +292,22 @@ webgpu(
   [],
 );
 
+/** A class that keeps two buffers, and another method of it. */
+const pair = (method: string): string =>
+  "export class Pair { a: GPUBuffer; b: GPUBuffer; constructor(d: GPUDevice) {\n" +
+  "this.a = d.createBuffer({ size: 4 });\nthis.b = d.createBuffer({ size: 4 }); }\n" +
+  `${method} }`;
+webgpu("an end that is called cleanup", pair("cleanup() { this.a.destroy(); }"), [M]);
+webgpu("an end written in capitals", pair("Destroy() { this.a.destroy(); }"), [M]);
+webgpu("an end of all", pair("destroyAll() { this.a.destroy(); }"), [M]);
+webgpu("an end when something happens", pair("onDestroy() { this.a.destroy(); }"), [M]);
+webgpu("such an end that is whole", pair("cleanup() { this.a.destroy(); this.b.destroy(); }"), []);
+webgpu("an end of one thing", pair("destroyFirst() { this.a.destroy(); }"), []);
+webgpu("a method called so that ends nothing", pair("close() { return 1; }"), []);
+webgpu(
+  "such an end that only the class itself calls",
+  pair("private cleanup() { this.a.destroy(); } go() { this.cleanup(); }"),
+  [],
+);
+
 test.run();

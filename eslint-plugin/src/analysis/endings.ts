@@ -16,7 +16,7 @@ import {
   sharedElsewhere,
   type Member,
 } from "./members.ts";
-import { isHolder } from "../owner.ts";
+import { isAnything, isHolder } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
 import { pausesOf } from "./pauses.ts";
 import type { Session } from "./session.ts";
@@ -77,11 +77,12 @@ export function methodsThatEnd(
   const { owned } = members[0]!;
   const named = disposers(node, owned);
   if (named.length > 0) return named;
+  if (isAnything(owned.owner)) return [];
+  const closing = closersOf(session, node);
+  if (closing.length > 0) return closing;
   const { policy, managers } = owned.owner;
   const keepsOwned = isHolder(owned.owner, session.settings);
   if (policy === "generic" && managers.length === 0 && !keepsOwned) return [];
-  const closing = closersOf(session, node);
-  if (closing.length > 0) return closing;
   const byDeed = endingsByDeed(session, node, members);
   if (byDeed.length > 0) return byDeed;
   const hooks = hooksOf(session, node);
@@ -99,7 +100,11 @@ const disposers = (node: ts.ClassLikeDeclaration, { owner }: Owned): readonly En
   endingsOf(node, [...unmounting, ...owner.dispose.methods.filter((name) => !pauses.has(name))]);
 
 /** Names of methods that end an object when they end something that it holds. */
-export const closing = /^(close|shut_?down|terminate|tear_?down|clean_?up|unload|release|free)$/i;
+export const closing = new RegExp(
+  "^(on_?)?(destroy|dispose)(_?(all|resources))?$|" +
+    "^(close|shut_?down|terminate|tear_?down|clean_?up|unload|release|free)$",
+  "i",
+);
 
 /** Methods that are called as if they closed the object, and end a value. */
 function closersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Ending[] {
