@@ -27,6 +27,9 @@ const often = new RegExp(
   "^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)|" +
     "^(mouse|key|touch)(Pressed|Released|Clicked|Dragged|Moved|Typed|Started|Ended)$",
 );
+/** Names of functions that make anew what is there already. */
+const anew =
+  /^#?_?(on_?|handle_?)?(re_?size|set_?size|re_?create|re_?build|re_?alloc)([A-Z_]|ate|$)/i;
 /** Names of functions that make something ready, once. */
 const once = new RegExp(
   "^#?_?(init|load|set_?up|build|create|make|connect|open|start|warm|prepare|alloc|configure|" +
@@ -70,7 +73,19 @@ export function surelyRunsOften(session: Session, place: ts.Node): boolean {
   if (handedTo(place)) return isHandler(session, place);
   const name = nameOf(place);
   if (name === undefined || !hasBody(place)) return false;
-  return often.test(name) || isCalledThrough(session, place) || isCalledAgain(session, place, 0);
+  if (often.test(name) || makesAnew(session, place)) return true;
+  return isCalledThrough(session, place) || isCalledAgain(session, place, 0);
+}
+
+/** `resize()`, unless all that calls it makes something ready. */
+function makesAnew(session: Session, fn: FunctionWithBody): boolean {
+  if (!anew.test(nameOf(fn) ?? "")) return false;
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  const isFirst = (call: CallLike): boolean => {
+    const caller = enclosingFunction(call);
+    return !caller || ts.isConstructorDeclaration(caller) || once.test(nameOf(caller) ?? "");
+  };
+  return calls.length + values.length === 0 || values.length > 0 || !calls.every(isFirst);
 }
 
 /** Whether a function is handed to something that calls it for what happens, or for each item. */
@@ -117,7 +132,10 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     if (isInLoop(site, caller) || (caller && isCalledByOthers(session, caller))) return true;
     if (caller && ts.isConstructorDeclaration(caller) && isOfThis(site)) return false;
     if (caller && handedTo(caller)) return isHandler(session, caller);
-    return caller !== undefined && caller !== fn && isCalledAgain(session, caller, depth + 1);
+    if (!caller || caller === fn) return false;
+    return (
+      (hasBody(caller) && makesAnew(session, caller)) || isCalledAgain(session, caller, depth + 1)
+    );
   });
 }
 
