@@ -122,8 +122,8 @@ function putFreshness(session: Session, value: ts.Expression, root: ts.Node): Fr
 }
 
 /** Read, asked or lent, and neither disposed nor handed on. */
-export function onlyUsed(session: Session, id: ts.Identifier): boolean {
-  const { effect, fate } = session.transfer(id);
+export function onlyUsed(session: Session, at: ts.Expression): boolean {
+  const { effect, fate } = session.transfer(at);
   if (onlyLooksAt(effect) || fate.kind === "read") return true;
   return fate.kind === "receiver" && effect !== "disposes" && effect !== "moves";
 }
