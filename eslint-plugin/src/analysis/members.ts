@@ -197,18 +197,21 @@ export const isStatic = (member: ts.Declaration): boolean =>
  * disposing.
  *
  * @param except effects that do not count
+ * @param isLent tells of a mention that it is only used where it is handed to
  */
 export function sharedElsewhere(
   session: Session,
   node: ts.ClassLikeDeclaration,
   field: string,
   except: readonly Effect[] = [],
+  isLent?: (access: ts.Expression) => boolean,
 ): boolean {
   let found = false;
   const visit = (inner: ts.Node): void => {
     if (found) return;
     const access = fieldOfThis(inner);
-    if (access?.name.text === field && isHandedOn(session.transfer(access), except)) found = true;
+    const isOf = access?.name.text === field;
+    if (isOf && isHandedOn(session.transfer(access), except)) found = isLent?.(access) !== true;
     ts.forEachChild(inner, visit);
   };
   ts.forEachChild(node, visit);

@@ -15,6 +15,7 @@ import type { Session } from "./session.ts";
 import type { Slot } from "./slots.ts";
 import { calleeNameNode, hasBody, isTarget, someWithin, within, type CallLike } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
+import { isUsedThere } from "./used-there.ts";
 
 const furthest = 4;
 
@@ -26,7 +27,14 @@ export function leaves(session: Session, mention: ts.Expression): boolean {
   if (onlyLooksAt(effect) || effect === "receives" || effect === "returns") return true;
   if (effect === "visits") return visitVerb(session, fate) === "use";
   if (effect === "aliases") return constantFor(fate.node, session) !== undefined;
-  return effect === "enters" ? onlyLooksAt(effectInside(session, found)) : fate.kind === "read";
+  if (effect === "enters") return onlyLooksAt(effectInside(session, found));
+  return fate.kind === "read" || isUsedByOther(session, mention);
+}
+
+/** `new Pass(this.target)`: in the hands of what goes on using it and never frees it. */
+function isUsedByOther(session: Session, mention: ts.Expression): boolean {
+  const owned = session.oracle.ownedAt(mention);
+  return owned !== null && isUsedThere(session, mention, owned);
 }
 
 /** `const old = this.x;`: a constant that is only looked at. */

@@ -27,6 +27,7 @@ import {
   unwrap,
   valueGiven,
 } from "./syntax.ts";
+import { isUsedThere } from "./used-there.ts";
 import { isOnOtherWay } from "./ways.ts";
 
 /** A place that owns what it holds. */
@@ -103,7 +104,9 @@ function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
   node.members.forEach(visit);
   return members.flatMap(({ name, owned, makes, atOnce }) => {
     const mentions = all.get(name) ?? [];
-    if (mentions.some((m) => isShared(session, m) || isPutAwayByName(session, m))) return [];
+    const isElsewhere = (m: ts.Expression): boolean =>
+      (isShared(session, m) && !isUsedThere(session, m, owned)) || isPutAwayByName(session, m);
+    if (mentions.some(isElsewhere)) return [];
     const label = `this.${name}`;
     return [
       { label, owned, mentions, makes, atOnce, home: undefined, holder: node, kind: "field" },
