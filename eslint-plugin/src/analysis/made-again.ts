@@ -8,7 +8,10 @@ import { indexFile } from "./call-index.ts";
 import { callSitesOf, nameOf } from "./call-sites.ts";
 import { functionValue, handedTo, isEventHandler } from "./callbacks.ts";
 import { isInStatic, madeWithObject, makersOf } from "./class-makers.ts";
+import { endlessMembers } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
+import { lineage } from "./holders.ts";
+import { leavesItsPlace } from "./left-places.ts";
 import { fieldOfThis, type Member } from "./members.ts";
 import { calledWith } from "./runs-often.ts";
 import type { Session } from "./session.ts";
@@ -35,11 +38,37 @@ const furthest = 4;
 export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration, depth = 0): boolean {
   if (node.name === undefined || depth > furthest) return false;
   return makersOf(session.oracle, node).some((call) => {
-    if (isMadeOnce(call) || isInOwnMethod(call, node)) return false;
+    if (isMadeOnce(call) || isInOwnMethod(call, node) || isSaidOfHeir(session, call, node))
+      return false;
     const whole = madeWithObject(call);
     if (whole) return whole !== node && isMadeAgain(session, whole, depth + 1);
-    return recurs(session, call, depth);
+    return recurs(session, call, depth) || leavesItsPlace(session, call);
   });
+}
+
+/**
+ * Whether the program calls a function that makes an object of functions again and again, as it
+ * runs, or leaves what it made.
+ */
+export function isCalledForMore(session: Session, calls: readonly CallLike[]): boolean {
+  return calls.some((call) => {
+    if (isMadeOnce(call)) return false;
+    const whole = madeWithObject(call);
+    if (whole) return isMadeAgain(session, whole, 1);
+    return recurs(session, call) || leavesItsPlace(session, call);
+  });
+}
+
+/** Whether a class between one and what is made of it keeps such values, too: that one is told. */
+function isSaidOfHeir(
+  session: Session,
+  { expression }: ts.NewExpression,
+  node: ts.ClassLikeDeclaration,
+): boolean {
+  const made = session.oracle.declarationAt(expression);
+  if (!made || made === node || !ts.isClassLike(made)) return false;
+  const line = lineage(made, session.oracle);
+  return line.slice(0, line.indexOf(node)).some((c) => endlessMembers(session, c).length > 0);
 }
 
 /** Whether an object of a class makes it, which may be a part of that object. */
