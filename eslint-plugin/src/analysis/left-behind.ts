@@ -10,20 +10,19 @@ import { classMade, endingsOf, endlessMembers, endsDevice, freeing, isDevice } f
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { leftByFile } from "./file-endings.ts";
 import { onlyUsed } from "./fresh-variables.ts";
-import { isLent } from "./holding.ts";
 import { defaultsOfClosures } from "./given-or-made.ts";
 import { fieldOfThis, ownedMembers, reach } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
 import { recordSlots } from "./slots.ts";
+import { isUsedThere } from "./used-there.ts";
 import {
   isTarget,
   memberName,
   someWithin,
   unwrap,
   within,
-  type CallLike,
   type FunctionWithBody,
 } from "./syntax.ts";
 
@@ -194,7 +193,9 @@ function leftLocal(
   const owned = endless ? null : freshOwned(session, initializer);
   if (!endless && !owned) return undefined;
   const uses = referencesTo(session.oracle, declaration, name, fn);
-  if (!uses.some((id) => enclosingFunction(id) !== fn)) return undefined;
+  const isKept = (id: ts.Identifier): boolean =>
+    enclosingFunction(id) !== fn || (owned !== null && isUsedThere(session, id, owned));
+  if (!uses.some(isKept)) return undefined;
   const stays = (id: ts.Identifier): boolean =>
     !isTarget(id) && (owned ? isLentOrUsed(session, id, owned) : !endsPart(id));
   if (!uses.every(stays)) return undefined;
@@ -207,7 +208,8 @@ function leftLocal(
   };
 }
 
-function freshOwned(session: Session, value: ts.Expression): Owned | null {
+/** What a call makes that is owned alone, and no device. */
+export function freshOwned(session: Session, value: ts.Expression): Owned | null {
   const owned = session.oracle.ownedAt(value);
   const counts =
     owned?.shape === "one" && owned.owner.policy === "generic" && !isDevice(session, value);
@@ -215,13 +217,8 @@ function freshOwned(session: Session, value: ts.Expression): Owned | null {
 }
 
 /** Looked at, or lent to what goes on using it and frees nothing. */
-function isLentOrUsed(session: Session, id: ts.Identifier, { owner }: Owned): boolean {
-  if (onlyUsed(session, id)) return true;
-  const { kind, node } = fateOf(id);
-  if (kind !== "argument") return false;
-  const callee = session.oracle.callee(node as CallLike);
-  return session.oracle.is(callee, owner.holders, owner) || isLent(callee, owner);
-}
+export const isLentOrUsed = (session: Session, id: ts.Identifier, owned: Owned): boolean =>
+  onlyUsed(session, id) || isUsedThere(session, id, owned);
 
 /** `painter.texture.destroy()`: frees something in an object. */
 function endsPart(id: ts.Identifier): boolean {
