@@ -29,6 +29,7 @@ import {
   inheritsEnding,
   isLeftByBase,
 } from "../analysis/inherited-endings.ts";
+import { endlessObjects } from "../analysis/endless-objects.ts";
 import { isOfferedByName } from "../analysis/entry-points.ts";
 import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
@@ -49,6 +50,7 @@ import { fieldsGivenOrMade } from "../analysis/given-or-made.ts";
 import { dueAt } from "../analysis/pauses.ts";
 import type { Session } from "../analysis/session.ts";
 import { takenFields } from "../analysis/taken-fields.ts";
+import { isUsedThere } from "../analysis/used-there.ts";
 import { baseOf, memberName, someWithin, unwrap, within } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "../fix/text.ts";
@@ -58,6 +60,7 @@ type Id =
   | "state"
   | "endless"
   | "closure"
+  | "noEnd"
   | "forgotten"
   | "unended"
   | "noDispose"
@@ -106,6 +109,9 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     closure:
       "`{{ field }}` holds a {{ noun }} made here, and `{{ method }}` does not free it; " +
       "do so there.",
+    noEnd:
+      "`{{ field }}` holds a {{ noun }} made here, and what `{{ maker }}` gives has no " +
+      "`destroy()`; give it one.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
   options: {
@@ -132,6 +138,12 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     }
     leftByClosures(file.session, file.file).forEach(tell);
     leftInFile(file.session, file.file).forEach(tell);
+    for (const { label, at, noun, maker } of endlessObjects(file.session, file.file))
+      report({
+        mark: markOf(unwrap(at)),
+        messageId: "noEnd",
+        data: { field: label, noun, maker: `${maker}()` },
+      });
     for (const { label, value, owned } of keptState(file.session, file.file))
       report({
         mark: markOf(unwrap(value)),
@@ -185,7 +197,9 @@ function checkClass(
     (m) => !all.some(({ name }) => name === m.name) && !isManaged(file.session, node, m),
   );
   for (const m of [...dueAt(file.session, node, methods, kept), ...made]) {
-    if (sharedElsewhere(file.session, node, m.name) && !isOnlyLent(file.session, m)) continue;
+    const isLent = (at: ts.Expression): boolean => isUsedThere(file.session, at, m.owned);
+    if (sharedElsewhere(file.session, node, m.name, [], isLent) && !isOnlyLent(file.session, m))
+      continue;
     for (const { label, at } of leftOutOf(file.session, {
       ...{ label: `this.${m.name}`, at: m.at, owned: m.owned },
       mentions: mentionsOf(m.name, reached),
