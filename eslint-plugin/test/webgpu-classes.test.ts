@@ -310,4 +310,131 @@ webgpu(
   [],
 );
 
+/** A class without an end, and a place that keeps its instances. */
+const spot =
+  "class Spot { readonly data: GPUBuffer;\nconstructor(d: GPUDevice) { this.data = " +
+  "d.createBuffer({ size: 4 }); } }\n";
+const spots = (rest: string): string =>
+  spot +
+  "export class World { spots: Spot[] = []; constructor(readonly d: GPUDevice) {}\n" +
+  `add() { const s = new Spot(this.d); this.spots.push(s); return s; } ${rest} }`;
+webgpu(
+  "an endless class of which one is taken out of a list",
+  spots("drop(i: number) { this.spots.splice(i, 1); }"),
+  [M],
+);
+webgpu("an endless class of which all are thrown away", spots("restart() { this.spots = []; }"), [
+  M,
+]);
+webgpu(
+  "an endless class of which a list keeps every one",
+  spots("count() { return this.spots.length; }"),
+  [],
+);
+webgpu(
+  "an endless class of which one takes the place of another",
+  spot +
+    "export class World { spot: Spot | null = null; constructor(readonly d: GPUDevice) {}\n" +
+    "setSpot() { this.spot = new Spot(this.d); } size() { return this.spot?.data.size; } }",
+  [M],
+);
+webgpu(
+  "an endless class of which one is made when the program starts",
+  spot +
+    "export class World { spot: Spot | null = null; constructor(readonly d: GPUDevice) {}\n" +
+    "init() { this.spot = new Spot(this.d); } size() { return this.spot?.data.size; } }",
+  [],
+);
+
+/** A function that makes an object of functions without an end, or with one. */
+const makeSpot = (end = ""): string =>
+  "function makeSpot(d: GPUDevice) { const data = d.createBuffer({ size: 4 });\n" +
+  `return { size: () => data.size${end} }; }\n`;
+const update = "export function update(d: GPUDevice) { return makeSpot(d).size(); }";
+webgpu("an object of functions without an end, made for each frame", makeSpot() + update, [M]);
+webgpu(
+  "one that is made when the program starts",
+  makeSpot() + "export function main(d: GPUDevice) { return makeSpot(d).size(); }",
+  [],
+);
+webgpu(
+  "one whose functions have a way to free it",
+  makeSpot(", release: () => { data.destroy(); }") +
+    "export function update(d: GPUDevice) { const s = makeSpot(d); s.release(); }",
+  [],
+);
+webgpu(
+  "one that gives the buffer away",
+  "function makeSpot(d: GPUDevice) { const data = d.createBuffer({ size: 4 });\n" +
+    "return { data, size: () => data.size }; }\n" +
+    "export function update(d: GPUDevice) { const s = makeSpot(d); s.data.destroy(); }",
+  [],
+);
+
+/** A pass that draws a texture, and one that ends it, too. */
+const passOf = (rest = ""): string =>
+  "class Pass { group: GPUBindGroup; constructor(d: GPUDevice, private readonly out: GPUTexture) " +
+  "{ this.group = d.createBindGroup({ entries: [out.createView()] }); } draw(e: " +
+  `GPURenderPassEncoder) { e.setBindGroup(0, this.group); return this.out.width; } ${rest} }\n`;
+const ownPass = passOf("destroy() { this.out.destroy(); }");
+const view = (end: string): string =>
+  "export class View { size: GPUBuffer; out: GPUTexture; pass: Pass;\nconstructor(d: GPUDevice) { " +
+  "this.size = d.createBuffer({ size: 4 });\nthis.out = d.createTexture({ size: [4, 4] });\n" +
+  `this.pass = new Pass(d, this.out); } destroy() { this.size.destroy(); ${end} } }`;
+webgpu("a texture that a pass only draws is left out", passOf() + view(""), [M]);
+webgpu("such a texture that is ended", passOf() + view("this.out.destroy();"), []);
+webgpu("a texture that the pass ends", ownPass + view("this.pass.destroy();"), []);
+webgpu(
+  "a texture that somebody ends in the pass",
+  "class Pass { constructor(readonly out: GPUTexture) {} draw() { return this.out.width; } }\n" +
+    "export class View { size: GPUBuffer; out: GPUTexture; pass: Pass; constructor(d: GPUDevice) " +
+    "{ this.size = d.createBuffer({ size: 4 }); this.out = d.createTexture({ size: [4, 4] }); " +
+    "this.pass = new Pass(this.out); } destroy() { this.size.destroy(); } }\n" +
+    "export const end = (p: Pass) => { p.out.destroy(); };",
+  [],
+);
+
+/** A function that gives a pass for the textures in a record. */
+const passFor = (draw: string): string =>
+  "const passFor = ({ d, out }: { d: GPUDevice; out: GPUTexture }) => { const group = " +
+  "d.createBindGroup({ entries: [{ resource: out.createView() }] });\n" +
+  `return { draw: (e: GPURenderPassEncoder) => { ${draw} } }; };\n`;
+const viewOf = (end: string): string =>
+  "export const makeView = (d: GPUDevice) => { const size = d.createBuffer({ size: 4 });\n" +
+  "const out = d.createTexture({ size: [4, 4] });\nconst pass = passFor({ d, out });\n" +
+  "return { draw: (e: GPURenderPassEncoder) => { pass.draw(e); return size.size; }, " +
+  `destroy: () => { size.destroy(); ${end} } }; };`;
+const draws = passFor("e.setBindGroup(0, group);");
+webgpu("a texture handed on in a record is left out", draws + viewOf(""), [M]);
+webgpu("such a texture that the end frees", draws + viewOf("out.destroy();"), []);
+webgpu(
+  "a texture that ends when it is drawn",
+  passFor("e.setBindGroup(0, group); out.destroy();") + viewOf(""),
+  [],
+);
+
+/** A view that makes a texture and a pass for it; `first` is what it does before. */
+const sized = (pass: string, first: string): string =>
+  pass +
+  "export class View { out: GPUTexture | null = null; pass: Pass | null = null;\n" +
+  'constructor(readonly d: GPUDevice) { addEventListener("resize", () => { this.fit(); }); }\n' +
+  `fit() { ${first}\nconst out = this.d.createTexture({ size: [4, 4] });\nthis.out = out;\n` +
+  "this.pass = new Pass(this.d, this.out); } }";
+webgpu("a texture that a pass draws is replaced", sized(passOf(), ""), [O]);
+webgpu("one that is ended before", sized(passOf(), "this.out?.destroy();"), []);
+webgpu("one that its pass ends before", sized(ownPass, "this.pass?.destroy();"), []);
+
+/** A view that makes its texture in a method of its own; `rest` calls it. */
+const made = (rest: string): string =>
+  "export class View { out: GPUTexture | null = null; constructor(readonly d: GPUDevice) {\n" +
+  "this.make(); } private make() { this.out = this.d.createTexture({ size: [4, 4] }); }\n" +
+  `width() { return this.out?.width; } ${rest} }`;
+webgpu("a texture made anew in resize()", made("resize() { this.make(); }"), [O]);
+webgpu("one that resize() ends before", made("resize() { this.out?.destroy(); this.make(); }"), []);
+webgpu(
+  "a resize() that only the start of the program calls",
+  made("resize() { this.make(); } static start(d: GPUDevice) { new View(d).resize(); }"),
+  [],
+);
+
 test.run();
