@@ -378,7 +378,8 @@ const passOf = (rest = ""): string =>
   `GPURenderPassEncoder) { e.setBindGroup(0, this.group); return this.out.width; } ${rest} }\n`;
 const ownPass = passOf("destroy() { this.out.destroy(); }");
 const view = (end: string): string =>
-  "export class View { size: GPUBuffer; out: GPUTexture; pass: Pass;\nconstructor(d: GPUDevice) { " +
+  "export class View { size: GPUBuffer; out: GPUTexture; pass: Pass;\n" +
+  "constructor(d: GPUDevice) { " +
   "this.size = d.createBuffer({ size: 4 });\nthis.out = d.createTexture({ size: [4, 4] });\n" +
   `this.pass = new Pass(d, this.out); } destroy() { this.size.destroy(); ${end} } }`;
 webgpu("a texture that a pass only draws is left out", passOf() + view(""), [M]);
