@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- lint --stranger=owner/name[@commit],… [--preset=webgpu|tfjs]`: what
- * a preset reports on all source files of public programs, at their newest commit where none is
- * given; with `tfjs` on those that people write, as `samples.ts` calls them. Each report is printed with its key, as verdicts are kept by, and the lines around it. Used by
- * `main.ts` and by who judges code that the plugin was not developed with.
+ * `npm run bench -- lint --stranger=owner/name[@commit],… [--preset=webgpu|tfjs]`: what a preset
+ * reports on all source files of public programs, at their newest commit where none is given; with
+ * `tfjs` on those that people write, as `samples.ts` calls them. Each report is printed with its
+ * key, as verdicts are kept by, and the lines around it. Used by `main.ts` and by who judges code
+ * that the plugin was not developed with.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ import { lintSample } from "./samples.ts";
 
 /** The presets that programs of strangers can be linted with. */
 export const strangerPresets = ["webgpu", "disposable", "tfjs"] as const;
+/** One of them. */
 export type StrangerPreset = (typeof strangerPresets)[number];
 
 /** Lints the programs with a preset and gives each report with its surroundings. */

@@ -216,4 +216,17 @@ exports.norm = function (x) {
     "no-leaked-temporary",
   ]);
 });
+test("a helper of a function that runs in a scope, both exported by a script", () => {
+  const js =
+    `const { scoped } = require("tenure");\n/** @param {import("tenure").Tensor} x */\n` +
+    "function half(x) { return x.neg().sum(); }\n" +
+    `/** @param {import("tenure").Tensor} x */\nfunction all(x) { return half(x); }\n`;
+  const read =
+    `/** @param {import("tenure").Tensor} x */\n` +
+    "const read = (x) => scoped(() => all(x).item());\n";
+  assert.equal(rules({ "m.js": `${js}${read}module.exports = { half, all, read };` }, "m.js"), []);
+  assert.equal(rules({ "m.js": `${js}void scoped;\nmodule.exports = { half, all };` }, "m.js"), [
+    "no-leaked-temporary",
+  ]);
+});
 test.run();

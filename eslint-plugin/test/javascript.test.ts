@@ -16,19 +16,6 @@ async function brightness(pixels) {
   return await image.data();
 }
 module.exports = { brightness };`,
-  "a helper of a function that runs in a scope, both exported": `
-const tf = require("@tensorflow/tfjs-core");
-function twice(x) {
-  return x.mul(tf.tensor1d([2]));
-}
-function four(x) {
-  return twice(twice(x));
-}
-const read = (x) => tf.tidy(() => four(x).dataSync());
-function once(x) {
-  return x.mul(tf.tensor1d([1])); // ~ no-leaked-temporary
-}
-module.exports = { twice, four, read, once };`,
   "functions that are exported one by one": `
 const { tensor1d } = require("@tensorflow/tfjs-core");
 exports.size = (pixels) => {

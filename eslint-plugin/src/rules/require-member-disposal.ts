@@ -51,9 +51,9 @@ import { dueAt } from "../analysis/pauses.ts";
 import type { Session } from "../analysis/session.ts";
 import { takenFields } from "../analysis/taken-fields.ts";
 import { isUsedThere } from "../analysis/used-there.ts";
-import { baseOf, memberName, someWithin, unwrap, within } from "../analysis/syntax.ts";
+import { baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
-import { indentOf, unitOf } from "../fix/text.ts";
+import { lastLine, valuesIn } from "../fix/last-line.ts";
 import { isAnything, toEnd } from "../owner.ts";
 
 type Id =
@@ -443,20 +443,4 @@ function addLine(ending: Ending, member: Member, data: Record<string, string>): 
       ? `for (const value of ${valuesIn(member)}) value.${name}();`
       : `this.${member.name}${sure ? "" : "?"}.${name}();`;
   return [{ messageId: "addLine", data, fix: lastLine(ending, line) }];
-}
-
-/** What gives the values of a list or a table: a record by keys has no `values()`. */
-function valuesIn({ name, at }: Member): string {
-  const store = ts.findAncestor(at, ts.isBinaryExpression);
-  const byKey = store && ts.isElementAccessExpression(store.left) && within(at, store.right);
-  return byKey ? `Object.values(this.${name})` : `this.${name}.values()`;
-}
-
-/** Puts a line at the end of a method. */
-function lastLine({ member: method, body }: Ending, line: string): Suggestion<Id>["fix"] {
-  const last = body.statements[body.statements.length - 1];
-  const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
-  const at = last ? last.getEnd() : body.getStart() + 1;
-  const text = last ? `\n${indent}${line}` : `\n${indent}${line}\n${indentOf(method)}`;
-  return (fixer) => fixer.insertTextAfterRange([at, at], text);
 }
