@@ -8,7 +8,31 @@ import { addScripts } from "./scripts.ts";
 
 const test = suite("circles");
 
+/** Lines of a script, again and again. */
+const often = (line: string): string => `  ${line}\n`.repeat(20);
+
 addScripts(test, {
+  "two names that are swapped again and again": `
+export function turn(x) {
+  let now = tf.square(x), next = tf.neg(x); // ~ require-disposal ~ require-disposal
+  ${often("{ const held = now; now = next; next = held; }")}
+  return now.size + next.size;
+}`,
+  "three names that go round again and again, freed at the end": `
+export function turn(x) {
+  let a = tf.square(x), b = tf.neg(x), c = tf.abs(x);
+  ${often("{ const held = a; a = b; b = c; c = held; }")}
+  const size = a.size + b.size + c.size;
+  tf.dispose([a, b, c]);
+  return size;
+}`,
+  "a value that is handed through a function again and again": `
+const checked = (y) => { if (y.size === 0) throw new Error("empty"); return y; };
+export function turn(x) {
+  let y = tf.square(x); // ~ require-disposal
+  ${often("y = checked(y);")}
+  return y.size;
+}`,
   "helpers that call each other and only look": `
 export function parity(x) {
   const y = tf.square(x); // ~ require-disposal

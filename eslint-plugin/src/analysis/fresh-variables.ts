@@ -34,23 +34,76 @@ export function variableFreshness(session: Session, id: ts.Identifier): Freshnes
       : "borrowed";
   }
   if (ts.isBindingElement(declaration)) return bindingFreshness(session, declaration);
-  if (!ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name))
-    return "unknown";
+  if (!isNamed(declaration)) return "unknown";
+  if (enclosingFunction(declaration) !== enclosingFunction(id)) return "borrowed";
+  if (session.asking.variables.has(declaration)) return "never";
+  return namedFreshness(session, declaration);
+}
+
+/** A variable that is not taken out of a pattern. */
+type Named = ts.VariableDeclaration & { name: ts.Identifier };
+const isNamed = (node: ts.Node | undefined): node is Named =>
+  node !== undefined && ts.isVariableDeclaration(node) && ts.isIdentifier(node.name);
+
+/**
+ * How fresh a variable is, with all variables that it is given and that are given each other: each
+ * is read once, as two that are swapped again and again would be asked for each other in every
+ * order. While one is being asked for it adds nothing to what else is.
+ */
+function namedFreshness(session: Session, first: Named): Freshness {
+  const { variables } = session.asking;
+  const group = new Set([first]);
+  const values: ts.Expression[] = [];
+  const found: Freshness[] = [];
+  try {
+    for (const declaration of group) {
+      variables.add(declaration);
+      const given = valuesGiven(session, declaration);
+      if (given.length === 0) found.push(startFreshness(session, declaration));
+      for (const value of given) {
+        const other = variableAt(session, value);
+        if (!other) values.push(value);
+        else if (!variables.has(other)) group.add(other);
+      }
+    }
+    found.push(...values.map((v) => guarded(session, v)));
+    return found.length === 0 ? "never" : joinAll(found);
+  } finally {
+    for (const declaration of group) variables.delete(declaration);
+  }
+}
+
+/** All that a variable is given, but for nothing. */
+function valuesGiven(session: Session, declaration: Named): ts.Expression[] {
+  if (ts.isForOfStatement(declaration.parent.parent)) return [];
   const root = enclosingFunction(declaration);
-  if (root !== enclosingFunction(id)) return "borrowed";
-  if (ts.isForOfStatement(declaration.parent.parent))
-    return elementFreshness(session, declaration.parent.parent.expression);
   const values = root ? assignmentsTo(session, declaration, declaration.name, root) : [];
-  if (
-    root &&
-    values.length === 0 &&
-    declaration.initializer &&
-    isEmptyContainer(unwrap(declaration.initializer))
-  )
-    return filledFreshness(session, declaration, declaration.name, root);
-  if (declaration.initializer && !isNullish(unwrap(declaration.initializer)))
-    values.push(declaration.initializer);
-  return joinAll(values.filter((v) => !isNullish(unwrap(v))).map((v) => guarded(session, v)));
+  const { initializer } = declaration;
+  const starts = initializer && !(values.length === 0 && root && isFilled(declaration));
+  return (starts ? [...values, initializer] : values).filter((v) => !isNullish(unwrap(v)));
+}
+
+/** `const xs = []`: what it holds is put into it. */
+const isFilled = ({ initializer }: Named): boolean =>
+  initializer !== undefined && isEmptyContainer(unwrap(initializer));
+
+/** How fresh a variable is that is given no value: an element of a list, or a list to be filled. */
+function startFreshness(session: Session, declaration: Named): Freshness {
+  const loop = declaration.parent.parent;
+  if (ts.isForOfStatement(loop)) return elementFreshness(session, loop.expression);
+  const root = enclosingFunction(declaration);
+  return root && isFilled(declaration)
+    ? filledFreshness(session, declaration, declaration.name, root)
+    : "unknown";
+}
+
+/** The variable of the same function that an expression is nothing but. */
+function variableAt(session: Session, value: ts.Expression): Named | undefined {
+  const bare = unwrap(value);
+  const declaration = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+  return isNamed(declaration) && enclosingFunction(declaration) === enclosingFunction(bare)
+    ? declaration
+    : undefined;
 }
 
 /**
@@ -192,6 +245,6 @@ export function isOwnList(session: Session, container: ts.Expression): boolean {
     ts.isVariableDeclaration(declaration) &&
     enclosingFunction(declaration) !== undefined &&
     enclosingFunction(declaration) === enclosingFunction(container) &&
-    session.freshness(container) === "fresh"
+    /^(fresh|never)$/.test(session.freshness(container))
   );
 }

@@ -72,7 +72,7 @@ function wire(oracle: Oracle, settings: ResolvedSettings, guesses: boolean): Ses
     get sure() {
       return (sure ??= guesses ? wire(oracle, settings, false) : session);
     },
-    asking: { expressions: new Set(), lent: new Set() },
+    asking: { expressions: new Set(), variables: new Set(), lent: new Set() },
     freshness: (expression) => freshness(session, expression),
     summary: (fn) => summaries.of(fn),
     transfer: (node) => transferOf(session, node),

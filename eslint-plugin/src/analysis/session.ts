@@ -65,6 +65,8 @@ export interface Session {
   /** Expressions whose freshness is being asked for in the function at hand. */
   readonly asking: {
     expressions: Set<ts.Node>;
+    /** Variables of which the same is asked. */
+    variables: Set<ts.Node>;
     /** Parameters of which is asked whether what they hold is only lent. */
     lent: Set<ts.Node>;
   };

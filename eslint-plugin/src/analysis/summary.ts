@@ -50,7 +50,11 @@ const untouched: ParameterEffect = {
 function summarise(session: Session, fn: FunctionWithBody): Summary {
   const outer = { ...session.asking };
   // what the caller asks about is no business of the body
-  Object.assign(session.asking, { expressions: new Set(), lent: new Set() });
+  Object.assign(session.asking, {
+    expressions: new Set(),
+    variables: new Set(),
+    lent: new Set(),
+  });
   try {
     const tags = session.oracle.tags(fn);
     const parameters = fn.parameters.map((p) =>
