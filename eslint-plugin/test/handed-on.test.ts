@@ -8,6 +8,26 @@ import { addScripts } from "./scripts.ts";
 const test = suite("values handed on in plain JavaScript");
 
 addScripts(test, {
+  "a variable that is given what a function hands back of it": `
+const checked = (y) => { if (y.size === 0) throw new Error("empty"); return y; };
+export function turn(x, strict) {
+  let y = tf.square(x);
+  y = checked(y);
+  y = checked(checked(y));
+  y = strict ? checked(y) : y;
+  y.dispose();
+  let w = tf.neg(x); // ~ require-disposal
+  w = checked(w);
+  return w.size;
+}`,
+  "a variable that is given what a function hands back of another": `
+const checked = (y, limit) => { if (y.size > limit.size) throw new Error("large"); return y; };
+export function turn(x) {
+  const y = tf.square(x);
+  let z = tf.neg(x);
+  z = checked(y, z); // ~ no-overwritten-tensor
+  z.dispose();
+}`,
   "parameters are what callers hand in": `
 function scale(image) {
   return image.sub(127).div(127); // ~ no-leaked-temporary

@@ -10,6 +10,7 @@ import type { Frame } from "./events.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { elementFreshness } from "./fresh-results.ts";
 import { gathered, partGiven, soleName } from "./gathers.ts";
+import { returnedArgument } from "./is-fresh.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { mentionEvents } from "./mention-events.ts";
 import { isAnything } from "../owner.ts";
@@ -39,6 +40,7 @@ function give(
   if (isNullish(bare)) return frame.set(cell, "null", node);
   const sole = soleName(bare);
   if (sole && frame.cells.at(sole)) return; // an alias event is pending
+  if (isHandedBack(session, frame, cell, bare)) return; // `x = checked(x)`
   if (ts.isBinaryExpression(bare) && bare.operatorToken.kind === ts.SyntaxKind.EqualsToken)
     return frame.set(cell, "unknown", node); // `a = b = value`
   if (
@@ -67,6 +69,25 @@ function give(
   if (isOneOf && !isAnything(cell.owned.owner))
     return frame.own(cell, value, node, declares, cell.owned.nullable, true);
   setUnowned(frame, cell, found ?? "unknown", node);
+}
+
+/** Whether a value is what is in the cell, perhaps given back by functions of the program. */
+function isHandedBack(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  value: ts.Expression | undefined,
+): boolean {
+  const bare = value && unwrap(value);
+  if (bare && ts.isConditionalExpression(bare))
+    return [bare.whenTrue, bare.whenFalse].every((v) => isHandedBack(session, frame, cell, v));
+  if (!bare || !ts.isCallExpression(bare)) {
+    const sole = bare && soleName(bare);
+    return sole !== undefined && frame.cells.at(sole) === cell;
+  }
+  const { body, tags } = session.oracle.callee(bare);
+  if (!body || tags.fresh || cell.fields) return false;
+  return isHandedBack(session, frame, cell, returnedArgument(session, bare, body));
 }
 
 /** A literal with variables in it: it takes over what they own, as far as that is all. */
