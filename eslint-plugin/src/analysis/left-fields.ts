@@ -34,15 +34,16 @@ export const isMadeToEnd = (fn: ts.Node): boolean =>
 export function leftFields(session: Session, file: ts.SourceFile): LeftField[] {
   const found: LeftField[] = [];
   for (const fn of session.oracle.facts.nodes<ts.FunctionLikeDeclaration>(file, ...functions)) {
-    if (!hasBody(fn) || !isMadeToEnd(fn) || !mayLackScope(session, fn.body)) continue;
+    if (!hasBody(fn) || !isMadeToEnd(fn)) continue;
     for (const parameter of fn.parameters) {
       const owned = session.oracle.ownedAt(parameter.name);
       if (owned?.shape !== "record") continue;
       const ends = endsOf(session, fn, parameter);
       const field = ends && owned.fields.find((name) => !ends.has(name));
       const at = fn.name ?? parameter.name;
-      if (ends && field !== undefined && [...ends.values()].includes(true))
-        found.push({ fn: nameOf(fn) ?? "", field, at, owned });
+      if (!ends || field === undefined || ![...ends.values()].includes(true)) continue;
+      // asked last: it walks through all callers
+      if (mayLackScope(session, fn.body)) found.push({ fn: nameOf(fn) ?? "", field, at, owned });
     }
   }
   return found;
