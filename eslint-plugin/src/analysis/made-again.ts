@@ -11,6 +11,7 @@ import { isInStatic, madeWithObject, makersOf } from "./class-makers.ts";
 import { endlessMembers } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import { lineage } from "./holders.ts";
+import { isLeftHere } from "./left-locals.ts";
 import { leavesItsPlace } from "./left-places.ts";
 import { fieldOfThis, type Member } from "./members.ts";
 import { calledWith } from "./runs-often.ts";
@@ -42,7 +43,9 @@ export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration, dep
       return false;
     const whole = madeWithObject(call);
     if (whole) return whole !== node && isMadeAgain(session, whole, depth + 1);
-    return recurs(session, call, depth) || leavesItsPlace(session, call);
+    if (recurs(session, call, depth) || leavesItsPlace(session, call)) return true;
+    const home = enclosingFunction(call);
+    return home !== undefined && !asksForDevice(session, home) && isLeftHere(session, call, node);
   });
 }
 

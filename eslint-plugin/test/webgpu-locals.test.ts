@@ -1,0 +1,78 @@
+/**
+ * Objects of classes without an end that one function makes, uses and leaves: what they keep is out
+ * of reach then. Each case says which rules must report, in order of lines.
+ */
+import { suite } from "uvu";
+import { casesOf } from "./webgpu-cases.ts";
+
+const test = suite("objects that one function leaves");
+const M = "require-member-disposal";
+const webgpu = casesOf(test);
+
+/** A class that keeps a buffer and has no end. */
+const reader = (run = "run() { return this.b.size; }", more = ""): string =>
+  "declare function requestAnimationFrame(f: () => void): void;\nexport class Reader { " +
+  "private b: GPUBuffer; constructor(d: GPUDevice) {\nthis.b = d.createBuffer({ size: 4 }); " +
+  `${more} }\n${run} }\n`;
+const sync = "export function f(d: GPUDevice) { const r = new Reader(d); ";
+const read =
+  "async read(): Promise<Float32Array> { await this.b.mapAsync(1); return new Float32Array(4); }";
+
+webgpu("one that is asked for a number", reader() + sync + "return r.run(); }", [M]);
+webgpu("one that runs", reader() + sync + "r.run(); r.run(); }", [M]);
+webgpu(
+  "one that is read from",
+  reader(read) +
+    "export async function f(d: GPUDevice) { const r = new Reader(d); return await r.read(); }",
+  [M],
+);
+webgpu(
+  "one that goes over a list of its own",
+  reader("run() { [1].forEach((n) => this.b.size + n); }") + sync + "r.run(); }",
+  [M],
+);
+webgpu(
+  "one put into a list",
+  reader() + "const all: Reader[] = [];\n" + sync + "all.push(r); return r.run(); }",
+  [],
+);
+webgpu("one that is returned", reader() + sync + "r.run(); return r; }", []);
+webgpu("one that a closure runs", reader() + sync + "return () => r.run(); }", []);
+webgpu(
+  "one that goes on for each frame",
+  reader("run() { requestAnimationFrame(() => this.run()); }") + sync + "r.run(); }",
+  [],
+);
+webgpu(
+  "one that goes on by name",
+  reader("run = () => { requestAnimationFrame(this.run); }") + sync + "r.run(); }",
+  [],
+);
+webgpu(
+  "one that puts itself into a table",
+  reader("run() { return this.b.size; }", "table.set(4, this);") +
+    "const table = new Map<number, Reader>();\n" +
+    sync +
+    "return r.run(); }",
+  [],
+);
+webgpu(
+  "one that gives what uses its buffer",
+  reader("group(d: GPUDevice) { return d.createBindGroup({ b: this.b }); }") +
+    sync +
+    "return r.group(d); }",
+  [],
+);
+webgpu(
+  "one of a file",
+  reader() + "declare const d: GPUDevice; const r = new Reader(d); r.run();",
+  [],
+);
+webgpu(
+  "one that starts with its device",
+  reader() +
+    "export async function f(a: GPUAdapter) { const d = await a.requestDevice(); " +
+    "const r = new Reader(d); r.run(); return d; }",
+  [],
+);
+test.run();
