@@ -45,7 +45,9 @@ export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration, dep
     if (whole) return whole !== node && isMadeAgain(session, whole, depth + 1);
     if (recurs(session, call, depth) || leavesItsPlace(session, call)) return true;
     const home = enclosingFunction(call);
-    return home !== undefined && !asksForDevice(session, home) && isLeftHere(session, call, node);
+    if (!home || asksForDevice(session, home) || endlessMembers(session, node).length === 0)
+      return false; // an end by any name is asked for where the object is
+    return isLeftHere(session, call, node);
   });
 }
 
