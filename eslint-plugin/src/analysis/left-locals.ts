@@ -54,8 +54,8 @@ function givesData({ oracle }: Session, call: ts.CallExpression): boolean {
 
 /** Calls that run a function given to them and then forget it. */
 const passing = new RegExp(
-  "^(map|forEach|filter|some|every|reduce|find(Index)?|sort|flatMap|from|then|catch|finally|" +
-    "Promise)$",
+  "^(map|forEach|filter|some|every|reduce|find(Index)?|sort|flatMap|from|then|catch|" +
+    "finally|Promise)$",
 );
 
 /** Whether a class has its object known elsewhere: by handing it, or what knows of it, to others. */
