@@ -58,7 +58,7 @@ const passing = new RegExp(
     "finally|Promise)$",
 );
 
-/** Whether a class has its object known elsewhere: by handing it, or what knows of it, to others. */
+/** Whether a class has its object known elsewhere: it hands itself, or what knows of it, on. */
 function keepsItself(node: ts.ClassLikeDeclaration): boolean {
   const methods = new Set(
     node.members.flatMap((m) => (ts.isMethodDeclaration(m) ? [memberName(m.name)] : [])),
