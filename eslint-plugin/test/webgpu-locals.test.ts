@@ -31,6 +31,28 @@ webgpu(
   reader("run() { [1].forEach((n) => this.b.size + n); }") + sync + "r.run(); }",
   [M],
 );
+webgpu("one whose method is a field", reader("run = () => this.b.size;") + sync + "r.run(); }", [
+  M,
+]);
+webgpu(
+  "one of a class that extends it",
+  reader() +
+    "class Quiet extends Reader {}\n" +
+    "export function f(d: GPUDevice) { const r = new Quiet(d); return r.run(); }",
+  [M],
+);
+webgpu(
+  "one of a class that extends it and goes on for each frame",
+  reader() +
+    "class Loud extends Reader { go() { requestAnimationFrame(() => this.go()); } }\n" +
+    "export function f(d: GPUDevice) { const r = new Loud(d); r.go(); }",
+  [],
+);
+webgpu(
+  "one that a list in passing hands on",
+  reader() + "const all: Reader[] = [];\n" + sync + "[r].forEach((one) => { all.push(one); }); }",
+  [],
+);
 webgpu(
   "one put into a list",
   reader() + "const all: Reader[] = [];\n" + sync + "all.push(r); return r.run(); }",

@@ -3,44 +3,41 @@
  * nobody else has it: what it keeps is then out of reach. Used by `made-again.ts`.
  */
 import ts from "typescript";
-import { handsOut } from "./hands-out.ts";
+import { isInline } from "./closures.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import { handsOut } from "./hands-out.ts";
 import { lineage } from "./holders.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, memberName, someWithin } from "./syntax.ts";
+import { memberName, someWithin } from "./syntax.ts";
 
 /** `const reader = new Reader(device); return await reader.read(buffer);`. */
-export function isLeftHere(
-  session: Session,
-  made: ts.NewExpression,
-  node: ts.ClassLikeDeclaration,
-): boolean {
+export function isLeftHere(session: Session, made: ts.NewExpression): boolean {
   const { kind, node: bound } = fateOf(made);
   if (kind !== "bound" || !ts.isVariableDeclaration(bound) || !ts.isIdentifier(bound.name))
     return false;
   const { name } = bound;
   const home = enclosingFunction(bound);
-  if (!home || lineage(node, session.oracle).some(keepsItself)) return false;
+  if (!home) return false;
   const uses = referencesTo(session.oracle, bound, name, home).filter((id) => id !== name);
   return (
     uses.length > 0 &&
-    uses.every((id) => enclosingFunction(id) === home && isOnlyAsked(session, id))
+    uses.every((id) => enclosingFunction(id) === home && isOnlyAsked(session, id)) &&
+    !mayBeKnown(session, made)
   );
 }
 
-/** `reader.run()`, `reader.count()`: what it gives back is nothing, or data of the language. */
+/** `reader.run()`, `reader.count`: what it gives back is nothing, or data of the language. */
 function isOnlyAsked(session: Session, id: ts.Identifier): boolean {
-  const { kind, node } = fateOf(id);
+  const { kind, node, literal } = fateOf(id);
+  if (literal) return false;
   if (kind === "read") return session.oracle.gives(node, "number");
   if (kind !== "receiver" || !ts.isCallExpression(node)) return false;
-  return isUnused(node) || session.oracle.gives(node, "number") || givesData(session, node);
-}
-
-/** `reader.run();`, `await reader.run();`. */
-function isUnused(call: ts.CallExpression): boolean {
-  const value = ts.isAwaitExpression(call.parent) ? call.parent : call;
-  return ts.isExpressionStatement(value.parent);
+  return (
+    fateOf(node).kind === "dropped" ||
+    session.oracle.gives(node, "number") ||
+    givesData(session, node)
+  );
 }
 
 /** Numbers in a list, awaited perhaps: no object of the program or of the device. */
@@ -52,29 +49,35 @@ function givesData({ oracle }: Session, call: ts.CallExpression): boolean {
   return declarations.length > 0 && declarations.every(isData);
 }
 
-/** Calls that run a function given to them and then forget it. */
-const passing = new RegExp(
-  "^(map|forEach|filter|some|every|reduce|find(Index)?|sort|flatMap|from|then|catch|" +
-    "finally|Promise)$",
-);
-
-/** Whether a class has its object known elsewhere: it hands itself, or what knows of it, on. */
-function keepsItself(node: ts.ClassLikeDeclaration): boolean {
-  const methods = new Set(
-    node.members.flatMap((m) => (ts.isMethodDeclaration(m) ? [memberName(m.name)] : [])),
-  );
-  return node.members.some((m) => handsOut(m) || someWithin(m, (n) => isKnowing(n, methods)));
+/** Whether the class of a new object may hand it, or what knows of it, to somebody. */
+function mayBeKnown(session: Session, { expression }: ts.NewExpression): boolean {
+  const node = session.oracle.declarationAt(expression);
+  if (!node || !ts.isClassLike(node)) return true;
+  return lineage(node, session.oracle).some((one) => {
+    const methods = new Set(
+      one.members.flatMap((m) => (m.name && isFunction(m) ? [memberName(m.name)] : [])),
+    );
+    return one.members.some(
+      (m) => handsOut(m) || someWithin(m, (n) => isKnowing(session, n, methods)),
+    );
+  });
 }
 
-/** `() => this.frame()` that is kept or handed to who knows whom, and `this.frame` not called. */
-function isKnowing(node: ts.Node, methods: ReadonlySet<string>): boolean {
-  if (ts.isArrowFunction(node)) {
-    const host = node.parent;
-    const isPassing =
-      (ts.isCallExpression(host) || ts.isNewExpression(host)) &&
-      passing.test(calleeNameNode(host)?.text ?? "");
-    return !isPassing && someWithin(node, (n) => n.kind === ts.SyntaxKind.ThisKeyword);
-  }
+/** A method, or a field that is an arrow function from the start. */
+const isFunction = (member: ts.ClassElement): boolean =>
+  ts.isMethodDeclaration(member) ||
+  (ts.isPropertyDeclaration(member) &&
+    member.initializer !== undefined &&
+    ts.isArrowFunction(member.initializer));
+
+/** `() => this.frame()` that is kept or called later, and `this.frame` that is not called. */
+function isKnowing(session: Session, node: ts.Node, methods: ReadonlySet<string>): boolean {
+  if (ts.isArrowFunction(node))
+    return (
+      !ts.isPropertyDeclaration(node.parent) &&
+      !isInline(session, node) &&
+      someWithin(node, (n) => n.kind === ts.SyntaxKind.ThisKeyword)
+    );
   return (
     ts.isPropertyAccessExpression(node) &&
     node.expression.kind === ts.SyntaxKind.ThisKeyword &&

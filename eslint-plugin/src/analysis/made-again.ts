@@ -45,9 +45,8 @@ export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration, dep
     if (whole) return whole !== node && isMadeAgain(session, whole, depth + 1);
     if (recurs(session, call, depth) || leavesItsPlace(session, call)) return true;
     const home = enclosingFunction(call);
-    if (!home || asksForDevice(session, home) || endlessMembers(session, node).length === 0)
-      return false; // an end by any name is asked for where the object is
-    return isLeftHere(session, call, node);
+    if (!home || asksForDevice(session, home) || !isLeftHere(session, call)) return false;
+    return endlessMembers(session, node).length > 0; // others are asked for where they are left
   });
 }
 
