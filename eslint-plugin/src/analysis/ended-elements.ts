@@ -110,7 +110,7 @@ function isKeptAt(session: Session, given: ts.Expression | undefined): boolean {
 }
 
 /** Whether a mention of a list ends elements: in a loop over it, or after it takes them out. */
-function endsElements(session: Session, list: ts.Expression): boolean {
+export function endsElements(session: Session, list: ts.Expression): boolean {
   if (ends(session, list) || endsInLoop(session, list)) return true;
   const { kind, member, node } = fateOf(list);
   const takes = kind === "receiver" && /^(pop|shift|splice)$/.test(member);

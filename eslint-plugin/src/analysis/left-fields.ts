@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { nameOf } from "./call-sites.ts";
+import { endsElements } from "./ended-elements.ts";
 import { effectInside } from "./mention.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import type { Owned } from "./oracle.ts";
@@ -64,7 +65,9 @@ function endsOf(
 ): ReadonlyMap<string, boolean> | undefined {
   const ends = new Map<string, boolean>();
   const note = (field: string, mention: ts.Expression): void => {
-    const ended = effectInside(session, session.transfer(mention)) === "disposes";
+    const ended =
+      effectInside(session, session.transfer(mention)) === "disposes" ||
+      endsElements(session, mention);
     ends.set(field, ended || ends.get(field) === true);
   };
   const { name } = parameter;
