@@ -9,6 +9,7 @@ import { labelOf, markOf } from "../analysis/consume.ts";
 import type { Cell } from "../analysis/cells.ts";
 import type { Problem } from "../analysis/flow.ts";
 import { lasts } from "../analysis/keeps.ts";
+import { halfEnded } from "../analysis/half-ended.ts";
 import { leftFields } from "../analysis/left-fields.ts";
 import { leftElements } from "../analysis/partial-lists.ts";
 import { unwrap } from "../analysis/syntax.ts";
@@ -23,6 +24,7 @@ type Id =
   | "partly"
   | "elements"
   | "field"
+  | "half"
   | "sometimes"
   | "sometimesEnd"
   | "useUsing"
@@ -46,6 +48,9 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       "{{ end }} each.",
     field:
       "`{{ name }}` has the other {{ noun }}s {{ ended }} but not `{{ variable }}`; " +
+      "{{ end }} it too.",
+    half:
+      "`{{ other }}` is {{ ended }} here but not `{{ variable }}`, which goes with it; " +
       "{{ end }} it too.",
     sometimes:
       "`{{ variable }}` is not {{ ended }} when line {{ line }} {{ how }}; {{ cure }} there too.",
@@ -125,6 +130,14 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
           ended: ended(owner),
         },
       });
+    for (const { label, other, at, owned } of halfEnded(file.session, file.file)) {
+      const { owner } = owned;
+      report({
+        mark: spanOf(at),
+        messageId: "half",
+        data: { other, variable: label, end: toEnd(owner), ended: ended(owner) },
+      });
+    }
   },
 });
 
