@@ -182,9 +182,22 @@ function handsOnPart(session: Session, { node, member }: Fate, owner: Owner): bo
   const whole = oracle.gives(part, "object") || oracle.gives(part, "anything");
   if (!whole && !namesDescriptor(name) && !(isAnything(owner) && standsFor.test(name)))
     return false;
-  if (inText || fate.kind !== "argument") return true;
+  if (inText) return true;
+  if (isOnlyLentPart(session, part, fate)) return false;
+  if (fate.kind !== "argument") return true;
   const callee = oracle.callee(fate.node as CallLike);
   return !callee.builtin || builtinArgument(callee.name) !== "borrows";
+}
+
+/** `x.add(t.state)`: a part that has an end of its own goes to code that only looks at it. */
+function isOnlyLentPart(session: Session, part: ts.Expression, fate: Fate): boolean {
+  if (fate.kind !== "argument" && fate.kind !== "bound") return false;
+  const owned = session.oracle.ownedAt(part);
+  if (!owned) return false;
+  const found = transferOf(session, part, owned);
+  if (onlyLooksAt(found.effect)) return true;
+  const named = found.effect === "aliases" ? boundTo(found) : undefined;
+  return named !== undefined && isOnlyRead(session, named);
 }
 
 /** By which others find a resource: the name of a table, the path of a folder. */
