@@ -4,7 +4,7 @@
  * network allows. Nothing of them is ever written into this repository. Used by `main.ts`.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Aliases } from "./aliases.ts";
@@ -157,7 +157,9 @@ export function materialise(
   for (const { id, path } of links) {
     const to = git(repo, ["cat-file", "blob", id]).toString();
     mkdirSync(dirname(join(target, path)), { recursive: true });
-    if (!existsSync(join(target, path))) symlinkSync(to, join(target, path));
+    const link = join(target, path);
+    // A link that leads nowhere is there, too.
+    if (!lstatSync(link, { throwIfNoEntry: false })) symlinkSync(to, link);
   }
   return written;
 }
