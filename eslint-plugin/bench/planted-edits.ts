@@ -22,6 +22,7 @@ export const lots: readonly (readonly string[])[] = [
   ["variational", "tagger", "toolbox", "dashboard", "federated", "particles", "factors"],
   ["river", "shelf", "citations", "sentinel", "sweep", "patches", "rollback"],
   ["rollouts", "spectrogram", "captioner", "retrieval", "codec", "sessions", "curriculum"],
+  ["tracker", "editor", "spikes", "kriging", "router", "evolution"],
 ];
 
 /** A planted leak. */
