@@ -20,6 +20,7 @@ import {
   unwrap,
   valuesOf,
   type CallLike,
+  isAsync,
 } from "./syntax.ts";
 
 /** Whether what `new` makes is owed an end by who makes it. */
@@ -76,10 +77,6 @@ function isClassEnded(oracle: Oracle, node: ts.ClassLikeDeclaration, hops = 0): 
 /** A class of the program whose end has to be awaited, as that of a connection. */
 const endsLate = (node: ts.ClassLikeDeclaration): boolean =>
   node.members.some((m) => m.name !== undefined && memberName(m.name) === "@@asyncDispose");
-
-const isAsync = (fn: ts.Node | undefined): boolean =>
-  fn !== undefined &&
-  (ts.getCombinedModifierFlags(fn as ts.Declaration) & ts.ModifierFlags.Async) !== 0;
 
 /** `await open()`: what has to be awaited when it is made, and when it is ended. */
 const isAwaitedToEnd = (session: Session, call: ts.CallExpression): boolean =>

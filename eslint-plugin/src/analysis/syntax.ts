@@ -127,6 +127,11 @@ export function elementsGiven(value: ts.Expression): readonly ts.Expression[] | 
   return list && ts.isArrayLiteralExpression(list) ? elementsGiven(list) : undefined;
 }
 
+/** Whether a function is `async`. */
+export const isAsync = (fn: ts.Node | undefined): boolean =>
+  fn !== undefined &&
+  (ts.getCombinedModifierFlags(fn as ts.Declaration) & ts.ModifierFlags.Async) !== 0;
+
 /** Whether a declaration list is `using` or `await using`; both share flag bits with `const`. */
 export function isUsingList(list: ts.VariableDeclarationList): boolean {
   const kind = list.flags & ts.NodeFlags.AwaitUsing;

@@ -7,12 +7,14 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import type { Cell } from "../analysis/cells.ts";
+import { enclosingFunction } from "../analysis/fate.ts";
 import type { Problem } from "../analysis/flow.ts";
 import { lasts } from "../analysis/keeps.ts";
 import { halfEnded } from "../analysis/half-ended.ts";
 import { leftFields } from "../analysis/left-fields.ts";
+import type { Oracle } from "../analysis/oracle.ts";
 import { leftElements } from "../analysis/partial-lists.ts";
-import { unwrap } from "../analysis/syntax.ts";
+import { isAsync, unwrap } from "../analysis/syntax.ts";
 import { onlyLooksAt } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { rule, spanOf, type Fix, type Suggestion } from "../create-rule.ts";
@@ -59,7 +61,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     partly:
       "`{{ variable }}` may be new here, and is never {{ ended }} then; make it new on every " +
       "path, and {{ end }} it.",
-    useUsing: "Declare it with `using`.",
+    useUsing: "Declare it with `{{ kind }}`.",
     tryFinally: "Dispose it in a `finally` block.",
   },
   options: {
@@ -81,7 +83,12 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       const provable = stays && file.session.sure.freshness(problem.site.value) === "fresh";
       const suggest: Suggestion<Id>[] = [];
       const using = stays || (!always && !site.partial) ? usingFix(file, problem) : null;
-      if (using && !provable) suggest.push({ messageId: "useUsing", fix: using });
+      if (using && !provable)
+        suggest.push({
+          messageId: "useUsing",
+          data: { kind: kindFor(file, cell) ?? "using" },
+          fix: using,
+        });
       const guarded = using || site.partial ? null : finallyFix(file, problem);
       if (guarded) suggest.push({ messageId: "tryFinally", fix: guarded });
       const many = cell.owned.shape !== "one";
@@ -149,9 +156,8 @@ const messageFor = (never: boolean, many: boolean, exit: ts.Node | undefined): I
 /** What to type; `using` only where the type has a `[Symbol.dispose]`. */
 function cureFor(file: FileAnalysis, { cell, site }: Leak): string {
   const [end = "dispose"] = cell.owned.owner.dispose.methods;
-  return file.session.oracle.usingKind(site.value) === null
-    ? `call \`${end}()\``
-    : "declare it with `using`, or dispose it";
+  const kind = file.session.oracle.usingKind(site.value);
+  return kind === null ? `call \`${end}()\`` : `declare it with \`${kind}\`, or dispose it`;
 }
 
 /**
@@ -227,8 +233,17 @@ function canBecomeUsing(file: FileAnalysis, leak: Leak): boolean {
 }
 
 /** Whether `using` accepts what a variable holds: a promise must be waited for first. */
-const mayBeUsing = ({ session: { oracle } }: FileAnalysis, name: ts.Node): boolean =>
-  oracle.usingKind(name) === "using" && !oracle.isPromise(name);
+const mayBeUsing = ({ session: { oracle } }: FileAnalysis, name: ts.Identifier): boolean =>
+  usingFor(oracle, name) !== null && !oracle.isPromise(name);
+
+/** `await using` for what is ended later, where one can wait for it. */
+function usingFor(oracle: Oracle, name: ts.Identifier): "using" | "await using" | null {
+  const kind = oracle.usingKind(name);
+  return kind === "await using" && !isAsync(enclosingFunction(name)) ? null : kind;
+}
+
+const kindFor = ({ session }: FileAnalysis, { name }: Cell): "using" | "await using" | null =>
+  name ? usingFor(session.oracle, name) : null;
 
 /** Whether a variable is given another value somewhere: one disposal does not free both. */
 const isGivenAnother = (file: FileAnalysis, { declaration, name }: Cell): boolean =>
@@ -256,7 +271,8 @@ function usingFix(file: FileAnalysis, leak: Leak): Fix | null {
   )
     return null;
   const keyword = statement.declarationList.getFirstToken();
-  if (!keyword) return null;
+  const kind = kindFor(file, cell);
+  if (!keyword || !kind) return null;
   const removals: [number, number][] = [];
   for (const id of referencesTo(file.session.oracle, cell.declaration, cell.name, file.file)) {
     const { parent } = id;
@@ -276,7 +292,7 @@ function usingFix(file: FileAnalysis, leak: Leak): Fix | null {
     removals.push(wholeLine(call.parent));
   }
   return (fixer) => [
-    fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using"),
+    fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], kind),
     ...removals.map((r) => fixer.removeRange(r)),
   ];
 }
@@ -310,7 +326,8 @@ function finallyFix(file: FileAnalysis, leak: Leak): Fix | null {
     return null;
   const block = statement.parent;
   const method = cell.owned.owner.dispose.methods[0];
-  if (!ts.isBlock(block) || method === undefined) return null;
+  const late = file.session.oracle.usingKind(cell.name) === "await using";
+  if (!ts.isBlock(block) || method === undefined || late) return null;
   const rest = block.statements.slice(block.statements.indexOf(statement) + 1);
   const first = rest[0],
     last = rest[rest.length - 1];
