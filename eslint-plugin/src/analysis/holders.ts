@@ -4,6 +4,7 @@
  * for the ownership of the fields in turn, and by the verbs about what ends an object.
  */
 import ts from "typescript";
+import { heirsOf } from "./class-makers.ts";
 import { isLeft, meansToEnd } from "./field-deeds.ts";
 import type { Owner } from "../owner.ts";
 import { endingOfLiteral, literalsOf } from "./literal-holders.ts";
@@ -38,9 +39,11 @@ export class Holders {
   readonly #busy = new Set<ts.Node>();
   readonly #emptying = new Map<ts.Node, boolean>();
   readonly #ask: ClassQuestions;
+  readonly #oracle: Oracle;
   readonly #ownership: Ownership;
 
   constructor(oracle: Oracle, ownership: Ownership, owners: readonly Owner[]) {
+    this.#oracle = oracle;
     this.#ask = {
       anyName: owners.some(isByProtocol),
       ownedAt: (name) => oracle.ownedAt(name),
@@ -63,7 +66,7 @@ export class Holders {
     const before = this.#ownership.cuts;
     try {
       const found = ts.isClassLike(node)
-        ? endingNameOf(node, this.#ask)
+        ? (endingNameOf(node, this.#ask) ?? this.#endingOfHeirs(node))
         : endingOfLiterals(node, this.#ask);
       const complete = this.#ownership.cuts === before || this.#busy.size === 1;
       if (found !== undefined || complete) this.#endings.set(node, found);
@@ -71,6 +74,17 @@ export class Holders {
     } finally {
       this.#busy.delete(node);
     }
+  }
+
+  /** `abstract class Step { dispose() {} }`: of whom a heir holds something, any may. */
+  #endingOfHeirs(node: ts.ClassLikeDeclaration): string | undefined {
+    if (!hasModifier(node, ts.ModifierFlags.Abstract)) return undefined;
+    const isEnd = (m: ts.ClassElement): boolean =>
+      m.name !== undefined && final.includes(memberName(m.name)) && !isPrivate(m);
+    if (!node.members.some(isEnd)) return undefined;
+    return [...heirsOf(this.#oracle, node)]
+      .map((heir) => this.endingNameOf(heir))
+      .find((name) => name !== undefined);
   }
 
   /** Whether a method of a class ends what one of its fields holds, or empties it for good. */
