@@ -32,7 +32,7 @@ export const endsAt = (at: ts.Expression, fn: ts.Node, owned: Owned): boolean =>
 export function isLeft(run: ReadonlySet<ts.Node>, field: string, emptied: boolean): boolean {
   const all = [...run].flatMap((method) => mentionsOf(method, field));
   const stores = all.filter(isTarget);
-  if (!stores.every(getsNothing)) return false;
+  if (!stores.every(getsNothing) || all.some(isFilled)) return false;
   return !emptied || stores.length > 0 || all.some(isEmptied);
 }
 
@@ -56,6 +56,10 @@ export function getsNothing(target: ts.Node): boolean {
   if (ts.isBinaryExpression(value) && isTarget(value.left)) return getsNothing(value.left);
   return isNullish(value) || isEmptyContainer(value);
 }
+
+/** `this.x.push(t)`, `this.x.set(key, t)`. */
+const isFilled = ({ parent }: ts.Node): boolean =>
+  ts.isPropertyAccessExpression(parent) && /^(push|unshift|set|add)$/.test(parent.name.text);
 
 /** `this.x.clear()`, `this.x.splice(0)`, `this.x.length = 0`. */
 function isEmptied({ parent }: ts.Node): boolean {
@@ -83,12 +87,34 @@ function isEndedAt(at: ts.Expression, method: ts.Node, owned: Owned): boolean {
   const ends = (n: ts.Node): boolean => ts.isCallExpression(n) && isEnd(n, at, owned);
   const statement = ts.findAncestor(at, (n) => (n === method ? "quit" : isOwnStatement(n, at)));
   const place = statement ?? resultOf(method);
+  if (place && ts.isForOfStatement(place) && within(at, place.expression)) {
+    const names = namesOfTurn(place);
+    return someWithin(place.statement, (n) => ends(n) && someWithin(n, names));
+  }
   if (place && someWithin(place, ends)) return true;
   const renamed = ts.findAncestor(at, ts.isVariableDeclaration);
   if (!renamed?.initializer || unwrap(renamed.initializer) !== at) return false;
   const name = renamed.name.getText();
   const speaks = (n: ts.Node): boolean => ts.isIdentifier(n) && n.text === name;
   return someWithin(method, (n) => ends(n) && someWithin(n, speaks));
+}
+
+/** Whether a node is a name for what a turn of a loop is about, or for a part of it. */
+function namesOfTurn({ initializer, statement }: ts.ForOfStatement): (node: ts.Node) => boolean {
+  const names = new Set<string>();
+  const speaks = (n: ts.Node): boolean => ts.isIdentifier(n) && names.has(n.text);
+  const add = (n: ts.Node): void => {
+    if (ts.isIdentifier(n)) names.add(n.text);
+    ts.forEachChild(n, add);
+  };
+  add(initializer);
+  const visit = (n: ts.Node): void => {
+    if (ts.isVariableDeclaration(n) && n.initializer && someWithin(n.initializer, speaks))
+      add(n.name);
+    ts.forEachChild(n, visit);
+  };
+  visit(statement);
+  return speaks;
 }
 
 /** All that `() => x.dispose()` does. */
@@ -104,6 +130,9 @@ function isEnd(call: ts.CallExpression, at: ts.Node, { owner, shape }: Owned): b
   if (!ts.isPropertyAccessExpression(called)) return false;
   const { text } = called.name;
   if (owner.dispose.methods.includes(text)) return shape === "one" || called.expression !== at;
+  const [first] = call.arguments;
+  if (text === "forEach" && called.expression === at && first && ts.isIdentifier(first))
+    return soundsLikeDisposal(first.text);
   return /dispose|destroy|release|free/i.test(text) && call.arguments.some((a) => within(at, a));
 }
 
