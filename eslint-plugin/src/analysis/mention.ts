@@ -16,10 +16,11 @@ import { holdsOn } from "./holding.ts";
 import { givesLivePart } from "./live-parts.ts";
 import { callFreshness } from "./is-fresh.ts";
 import { isAnything, isHolder, isLoose, type Owner } from "../owner.ts";
-import type { Owned } from "./oracle.ts";
+import type { Oracle, Owned } from "./oracle.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, isUsing, someWithin, unwrap, type CallLike } from "./syntax.ts";
+import { isTarget, isUsing, someWithin, unwrap } from "./syntax.ts";
+import type { CallLike, FunctionWithBody } from "./syntax.ts";
 import { namesDescriptor } from "./made-with.ts";
 import { onlyLooksAt, transfer, type Effect, type Mention } from "./transfer.ts";
 import { storesAlias } from "./keeps.ts";
@@ -223,14 +224,25 @@ const starts = new RegExp(
 function livesOn({ oracle }: Session, call: ts.CallExpression, owner: Owner): boolean {
   if (!isLoose(owner)) return false;
   const { expression, arguments: given } = call;
-  if (given.some((a) => ts.isArrowFunction(unwrap(a)) || ts.isFunctionExpression(unwrap(a))))
-    return true;
-  if (!ts.isPropertyAccessExpression(expression)) return false;
-  const { text } = expression.name;
+  const { body } = oracle.callee(call);
+  const text = ts.isPropertyAccessExpression(expression) ? expression.name.text : "";
+  const isKept = (a: ts.Expression, i: number): boolean =>
+    (ts.isArrowFunction(unwrap(a)) || ts.isFunctionExpression(unwrap(a))) &&
+    (!body || starts.test(text) || !isOnlyCalled(oracle, body, i));
+  if (given.some(isKept)) return true;
+  if (text === "") return false;
   if (sounds.test(text)) return true;
   if (!isAnything(owner)) return false;
-  const { body } = oracle.callee(call);
   return body ? oracle.facts.of(body, handsOut) : starts.test(text);
+}
+
+/** `apply(x, onStep) { …; onStep?.(x); }`: a function that is given one calls it there itself. */
+function isOnlyCalled(oracle: Oracle, fn: FunctionWithBody, index: number): boolean {
+  const parameter = fn.parameters[index];
+  if (!parameter || parameter.dotDotDotToken || !ts.isIdentifier(parameter.name)) return false;
+  return referencesTo(oracle, parameter, parameter.name, fn).every(
+    (id) => id === parameter.name || (fateOf(id).kind === "called" && enclosingFunction(id) === fn),
+  );
 }
 
 /** `buffer.fill(device)`, whose body does `device.register(this)`: somebody else knows it. */
@@ -249,9 +261,37 @@ function mayGiveItself(session: Session, call: ts.CallExpression, { owner }: Own
   return (
     isLoose(owner) &&
     session.oracle.ownedAt(call)?.owner === owner &&
-    fateOf(call).kind !== "dropped"
+    fateOf(call).kind !== "dropped" &&
+    mayGiveThis(session, call)
   );
 }
+
+/** Whether a method that is called may give what it is called on: not if its body never says so. */
+function mayGiveThis(session: Session, call: ts.CallExpression, depth = 0): boolean {
+  const { body } = session.oracle.callee(call);
+  if (!body || depth > furthest || !ts.isMethodDeclaration(body)) return true;
+  const isWhole = (at: ts.Node): boolean =>
+    at.kind === ts.SyntaxKind.ThisKeyword &&
+    !(
+      (ts.isPropertyAccessExpression(at.parent) || ts.isElementAccessExpression(at.parent)) &&
+      at.parent.expression === at
+    );
+  return (
+    someWithin(body, isWhole) ||
+    someWithin(
+      body,
+      (at) =>
+        ts.isCallExpression(at) &&
+        ts.isPropertyAccessExpression(at.expression) &&
+        at.expression.expression.kind === ts.SyntaxKind.ThisKeyword &&
+        at !== call &&
+        mayGiveThis(session, at, depth + 1),
+    )
+  );
+}
+
+/** How many calls deep a method is followed that may give its object. */
+const furthest = 3;
 
 /** A method called on a temporary: builders keep or return it, strangers do who knows what. */
 function mayKeepReceiver(session: Session, call: ts.CallExpression, { owner }: Owned): boolean {
