@@ -224,4 +224,16 @@ const manager = (name: string): string =>
   `GPUDevice) { this.all.set(k, d.createBuffer({})); }\n${name}() { this.all.clear(); } }`;
 webgpu("a table emptied as the device is lost", manager("loseDevice"), []);
 webgpu("a table emptied at will", manager("forgetAll"), ["no-dropped-element"]);
+webgpu(
+  "a list that a function ends may have the other fields in it",
+  "interface Parts { output: GPUBuffer; rows: GPUBuffer; buffers: GPUBuffer[] }\n" +
+    "export function makeParts(d: GPUDevice): Parts { const output = d.createBuffer({ size: 4 }); " +
+    "const rows = d.createBuffer({ size: 4 }); return { output, rows, buffers: [output, rows] }; }\n" +
+    "export function destroyParts(parts: Parts): void { for (const b of parts.buffers) " +
+    "b.destroy(); }\nexport class Holder { parts: Parts | null = null; fill(d: GPUDevice) { " +
+    "const old = this.parts; this.parts = makeParts(d); for (const b of old?.buffers ?? []) " +
+    "b.destroy(); } }",
+  [],
+);
+
 test.run();

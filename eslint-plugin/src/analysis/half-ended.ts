@@ -9,6 +9,7 @@ import { endsElements } from "./ended-elements.ts";
 import { endingsOf } from "./endings.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { effectInside } from "./mention.ts";
+import { mayListOthers } from "./left-fields.ts";
 import { fieldOfThis, reach } from "./members.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import type { Owned } from "./oracle.ts";
@@ -200,9 +201,11 @@ class Parts {
     const { kind, node } = fateOf(mention);
     const isBound = kind === "bound" && ts.isVariableDeclaration(node);
     if (isTarget(mention)) this.whole = true;
-    else if (endsElements(this.#session, mention) || (isBound && isUsing(node)))
-      this.ended.set(field, mention);
-    else if (kind === "operand") return;
+    else if (isBound && isUsing(node)) this.ended.set(field, mention);
+    else if (endsElements(this.#session, mention)) {
+      if (mayListOthers(this.#session, mention)) this.whole = true;
+      else this.ended.set(field, mention);
+    } else if (kind === "operand") return;
     else if (!onlyLooksAt(effectInside(this.#session, this.#session.transfer(mention))))
       this.kept.add(field);
   }

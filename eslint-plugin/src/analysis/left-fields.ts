@@ -57,6 +57,12 @@ const functions = [
   ts.SyntaxKind.MethodDeclaration,
 ] as const;
 
+/** `resources.buffers`: a list of GPU objects may have those of the other fields in it. */
+export const mayListOthers = ({ oracle }: Session, list: ts.Expression): boolean => {
+  const owned = oracle.ownedAt(list);
+  return owned?.shape === "many" && owned.owner.policy === "generic";
+};
+
 /** The fields a function speaks of, and whether it ends them; nothing where it has the whole. */
 function endsOf(
   session: Session,
@@ -67,7 +73,7 @@ function endsOf(
   const note = (field: string, mention: ts.Expression): void => {
     const ended =
       effectInside(session, session.transfer(mention)) === "disposes" ||
-      endsElements(session, mention);
+      (!mayListOthers(session, mention) && endsElements(session, mention));
     ends.set(field, ended || ends.get(field) === true);
   };
   const { name } = parameter;
