@@ -7,9 +7,11 @@
 import ts from "typescript";
 import { callSitesOf, nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
+import { endsOwnElements, ownsElements } from "./ended-elements.ts";
 import { freeing } from "./endings.ts";
 import { isOwnList } from "./fresh-variables.ts";
 import { enclosingFunction } from "./fate.ts";
+import { isGivenTwice } from "./given-twice.ts";
 import { entryOf, onlyLooked, onlyLooks } from "./looked-at.ts";
 import { fieldOfThis } from "./members.ts";
 import type { LostEntry } from "./lost-entries.ts";
@@ -54,11 +56,16 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     const old = oldOf(session, put);
     if (!isHeld(session, put.table) && !(old && isOwnList(session, put.table))) return [];
     const updates = old !== undefined || goesRound(session, put);
-    if (!updates && !(isGiven(session, put.key, home) && replaces(session, home, put.key)))
-      return [];
     const owned = session.oracle.ownedAt(put.value);
-    if (!owned || owned.shape === "many" || owned.owner.policy === "generic") return [];
-    if (session.freshness(put.value) !== "fresh" || !mayLackScope(session, put.node)) return [];
+    if (!owned || owned.shape === "many") return [];
+    const isNew = session.freshness(put.value) === "fresh";
+    if (!isNew && !isTakenOver(session, put, home)) return [];
+    const twice = isGivenTwice(session.oracle, home, put.key);
+    if (owned.owner.policy === "generic" && !twice) return [];
+    const isFull = isMadeFull(session, put.table);
+    if (!updates && !twice && !((isNew || isFull) && isReplaced(session, put, home, isFull)))
+      return [];
+    if (!mayLackScope(session, put.node)) return [];
     const leaves = old
       ? leavesNamed(session, home, put, old)
       : leavesOld(session, home, put, updates);
@@ -103,6 +110,47 @@ function isHeld(session: Session, table: ts.Expression): boolean {
   );
 }
 
+/** Whether a function is given the value, for a table that ends its own. */
+function isTakenOver(session: Session, { table, value }: Put, home: FunctionWithBody): boolean {
+  const given = unwrap(value);
+  const source = ts.isIdentifier(given) ? session.oracle.declarationAt(given) : undefined;
+  if (!source || !ts.isParameter(source) || source.parent !== home) return false;
+  return ownsElements(session, table) || endsOwnElements(session, table);
+}
+
+/** Whether a function that is given a key is made to replace what is there. */
+function isReplaced(session: Session, { key }: Put, home: FunctionWithBody, isFull: boolean) {
+  if (!isGiven(session, key, home)) return false;
+  return (isFull || !session.oracle.gives(key, "number")) && replaces(session, home, key);
+}
+
+/** `this.images = Array.from({ length: 4 }, make)`: every place has a value from the first on. */
+function isMadeFull({ oracle }: Session, table: ts.Expression): boolean {
+  const field = fieldOfThis(table)?.name.text;
+  const home = ts.findAncestor(table, ts.isClassLike);
+  const isFull = (value: ts.Expression): boolean => {
+    const made = unwrap(value);
+    return ts.isCallExpression(made) && /^Array\.from$|\.map$/.test(made.expression.getText());
+  };
+  return (
+    field !== undefined &&
+    home !== undefined &&
+    (oracle.facts
+      .assignments(home.getSourceFile())
+      .some(
+        ({ left, right }) =>
+          fieldOfThis(left)?.name.text === field && within(left, home) && isFull(right),
+      ) ||
+      home.members.some(
+        (m) =>
+          ts.isPropertyDeclaration(m) &&
+          m.name.getText() === field &&
+          m.initializer !== undefined &&
+          isFull(m.initializer),
+      ))
+  );
+}
+
 /** `items[next] = t` where `next = (next + 1) % most`: the places of a ring, one by one. */
 function goesRound(session: Session, { key, node }: Put): boolean {
   if (!ts.isBinaryExpression(node)) return false;
@@ -126,7 +174,7 @@ function isGiven(session: Session, key: ts.Expression, home: ts.Node): boolean {
     if (ts.isSourceFile(at) || ts.isFunctionLike(at)) return false;
     at = at.parent;
   }
-  return at?.parent === home && !session.oracle.gives(key, "number");
+  return at?.parent === home;
 }
 
 /** Whether a function is made to put another value where one is, and not for each name once. */
@@ -188,7 +236,7 @@ function onlyReads(session: Session, table: ts.Expression, updates: boolean): bo
 /** The `old` of `const old = table.get(key); table.set(key, old.add(x))`. */
 function oldOf(session: Session, { table, value }: Put): ts.Identifier | undefined {
   const find = (inner: ts.Node): ts.Identifier | undefined =>
-    (ts.isIdentifier(inner) ? nameOfEntry(session, inner, table) : undefined) ??
+    (ts.isIdentifier(inner) && !isTarget(inner) ? nameOfEntry(session, inner, table) : undefined) ??
     ts.forEachChild(inner, find);
   return find(value) ?? find(madeOf(session, value));
 }
@@ -241,6 +289,14 @@ function madeOf(session: Session, value: ts.Expression): ts.Expression {
     : value;
 }
 
+/** `table.get(key)` of `table.get(key) ?? first`. */
+function firstOf(value: ts.Expression): ts.Expression {
+  const bare = unwrap(value);
+  const isOr =
+    ts.isBinaryExpression(bare) && bare.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken;
+  return isOr ? unwrap(bare.left) : bare;
+}
+
 /** The declaration of a name for an entry: `old = table.get(key)`, `[key, old] of table`. */
 function nameOfEntry(
   session: Session,
@@ -260,8 +316,9 @@ function nameOfEntry(
       ? source.name
       : undefined;
   }
-  const bare = ts.isVariableDeclaration(source) && source.initializer && unwrap(source.initializer);
-  if (!bare || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return undefined;
+  if (!ts.isVariableDeclaration(source) || !source.initializer) return undefined;
+  const bare = firstOf(source.initializer);
+  if (!ts.isIdentifier(source.name)) return undefined;
   const holder = ts.isCallExpression(bare) ? bare.expression : bare;
   const isEntry =
     (ts.isElementAccessExpression(holder) || ts.isPropertyAccessExpression(holder)) &&
