@@ -68,8 +68,8 @@ export function readTags(declaration: ts.Node): Tags | undefined {
 
 /** A sentence of its own: "Takes `x`.", "Takes the mask: it is ended with the layer." */
 const taking = new RegExp(
-  "(?:^|[.:;]\\s)Takes (?:(?:over|ownership of) )?(?:the )?" +
-    "`?([\\w$]+)`?(?: and `([\\w$]+)`)?(?=[.:;])",
+  "(?:^|[.:;]\\s)[Tt]akes (?:(?:over|ownership of) )?(?:the )?" +
+    "`?([\\w$]+)`?(?: and `([\\w$]+)`)?(?: over)?(?=[.:;])",
   "g",
 );
 /** "Takes the images of `batch`.": what the parameter holds, and nothing that is computed of it. */

@@ -9,7 +9,8 @@ import type { Cell } from "../analysis/cells.ts";
 import { bindingOf, nameOf } from "../analysis/call-sites.ts";
 import { soundsLikeDisposal } from "../analysis/disposes.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
-import { hasBody } from "../analysis/syntax.ts";
+import { boundNames } from "../analysis/references.ts";
+import { hasBody, rootOf, someWithin, type FunctionWithBody } from "../analysis/syntax.ts";
 import { bodyEffect } from "../analysis/summary.ts";
 import { handedTo } from "../analysis/callbacks.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
@@ -129,7 +130,26 @@ function exempt(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): 
   const index = fn.parameters.findIndex((p) => ts.isIdentifier(p.name) && p.name.text === name);
   // a sink: it keeps what it does not dispose
   if (hasBody(fn) && file.session.summary(fn).parameters[index]?.stores) return true;
-  return tags.keeps || tags.takes.includes(name) || soundsLikeDisposal(called);
+  if (tags.keeps || tags.takes.includes(name) || soundsLikeDisposal(called)) return true;
+  return hasBody(fn) && onlyEndsRecord(file, fn);
+}
+
+/** `bury({ genome, trace }) { end(genome); trace.dispose(); }`: it is the end of such records. */
+function onlyEndsRecord({ session }: FileAnalysis, fn: FunctionWithBody): boolean {
+  const [parameter, ...others] = fn.parameters;
+  if (!parameter || others.length > 0 || !ts.isBlock(fn.body)) return false;
+  const { statements } = fn.body;
+  const names = new Set(boundNames(parameter.name, parameter).map(({ id }) => id.text));
+  const ends = (at: ts.Node): boolean =>
+    ts.isExpression(at) &&
+    (ts.isIdentifier(at) || ts.isPropertyAccessExpression(at)) &&
+    names.has(rootOf(at).getText()) &&
+    session.transfer(at).effect === "disposes";
+  return (
+    session.oracle.ownedAt(parameter.name)?.shape === "record" &&
+    statements.length > 1 &&
+    statements.every((s) => ts.isExpressionStatement(s) && someWithin(s.expression, ends))
+  );
 }
 
 function removal(node: ts.Node): Suggestion<Id>[] {
