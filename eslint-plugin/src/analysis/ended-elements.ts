@@ -8,6 +8,7 @@ import { callSitesOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { putValues } from "./containers.ts";
 import { enclosingFunction, fateOf, loopOver, type Fate } from "./fate.ts";
+import { givesPart } from "./left-out.ts";
 import { entryOf } from "./looked-at.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
 import { visitVerb } from "./mention-events.ts";
@@ -18,17 +19,19 @@ import { hasBody, isEmptyContainer, isUsing, someWithin, unwrap, type CallLike }
 import { isOnOtherWay } from "./ways.ts";
 
 /**
- * `this.xs = []` in a method of such a class. What the class makes itself the dataflow follows.
+ * `this.xs = []`, `this.xs = this.xs.filter(…)` in a method of such a class. What the class makes
+ * itself the dataflow follows.
  */
 export function losesEnded(session: Session, { left, right, operatorToken }: ts.BinaryExpression) {
   const field = fieldOfThis(left);
   if (!field || operatorToken.kind !== ts.SyntaxKind.EqualsToken) return false;
   const home = enclosingFunction(field);
-  if (!isEmptyContainer(unwrap(right)) || !home || !ts.isMethodDeclaration(home)) return false;
-  if (session.oracle.ownedAt(field)?.shape !== "many") return false;
+  if (!home || !ts.isMethodDeclaration(home)) return false;
+  if (!isEmptyContainer(unwrap(right)) && !givesPart(session, right, left)) return false;
+  const owned = session.oracle.ownedAt(field);
   const place = ts.findAncestor(home, ts.isClassLike);
-  if (!place || ownedMembers(session, place).some(({ name }) => name === field.name.text))
-    return false;
+  if (owned?.shape !== "many" || !place) return false;
+  if (ownedMembers(session, place).some(({ name }) => name === field.name.text)) return false;
   return endsSomeOf(session, place, field.name.text) && !isSetUp(session, home);
 }
 
@@ -66,13 +69,17 @@ export function endsOwnElements(session: Session, list: ts.Expression): boolean 
 /** `() => all.at(-1)`, `return all`: who gets an element that stays may end it. */
 export function isHandedOut(list: ts.Expression): boolean {
   const { kind, member, node } = fateOf(list);
-  if (kind === "returned") return true;
+  if (kind === "returned") return !isToRead(enclosingFunction(list));
   const stays = kind === "receiver" && /^(at|find|findLast|get|slice|filter|values)$/.test(member);
   if (!stays && kind !== "element") return false;
   const given = fateOf(node as ts.Expression);
   const fn = given.kind === "returned" ? enclosingFunction(list) : undefined;
   return fn !== undefined && !handedTo(fn);
 }
+
+/** `(): readonly Alarm[] => all`: who gets a list to read leaves it as it is. */
+const isToRead = (fn: ts.SignatureDeclaration | undefined): boolean =>
+  fn?.type !== undefined && /^(readonly |Readonly(Array|Map|Set)<)/.test(fn.type.getText());
 
 const endsSomeOf = (session: Session, place: ts.ClassLikeDeclaration, field: string): boolean =>
   someWithin(place, (inner) => {

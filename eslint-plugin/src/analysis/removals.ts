@@ -23,7 +23,7 @@ import { samePlace } from "./same-place.ts";
 import { isShared, sharedPlace } from "./shared-places.ts";
 import type { Session } from "./session.ts";
 import { isRefMaker } from "./slots.ts";
-import { isUsingList, rootOf, someWithin, unwrap, within } from "./syntax.ts";
+import { isEmptyContainer, isUsingList, rootOf, someWithin, unwrap, within } from "./syntax.ts";
 import { isLostWhenTaken } from "./taken-out.ts";
 import { isOnOtherWay } from "./ways.ts";
 
@@ -111,7 +111,8 @@ function emptied(session: Session, node: ts.BinaryExpression): Found | null {
   const { left, right } = node;
   if (losesEnded(session, node)) {
     const owned = session.oracle.ownedAt(left);
-    return owned && { kind: "cleared", node, container: left, reached: left.getText(), owned };
+    const kind = isEmptyContainer(unwrap(right)) ? "cleared" : "cut";
+    return owned && { kind, node, container: left, reached: left.getText(), owned };
   }
   if (
     !/^-?=$/.test(node.operatorToken.getText()) ||
@@ -150,6 +151,8 @@ function isShorter(length: ts.PropertyAccessExpression, { right, parent }: ts.Bi
  */
 function holds(session: Session, container: ts.Expression): boolean {
   if (endsOwnElements(session, container)) return true;
+  const whole = wholeOf(session, container);
+  if (whole) return ownsElements(session, whole);
   const shared = sharedPlace(session, container);
   if (shared?.owned.shape === "many") return !shared.mentions.some(isHandedOut);
   if (ts.isPropertyAccessExpression(container))
@@ -164,6 +167,18 @@ function holds(session: Session, container: ts.Expression): boolean {
     ts.isVariableDeclaration(declaration) &&
     !enclosingFunction(declaration)
   );
+}
+
+/** `this.rows` of `this.rows[0]`, of `row` in `for (const row of this.rows)`: a list of lists. */
+function wholeOf({ oracle }: Session, list: ts.Expression): ts.Expression | undefined {
+  const bare = unwrap(list);
+  const source = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  const turns = source?.parent;
+  const isTurn = turns && ts.isVariableDeclarationList(turns) && ts.isForOfStatement(turns.parent);
+  if (isTurn) return fieldOfThis(unwrap(turns.parent.expression));
+  const entry = source && ts.isVariableDeclaration(source) ? source.initializer : bare;
+  const got = entry && unwrap(entry);
+  return got && ts.isElementAccessExpression(got) ? fieldOfThis(unwrap(got.expression)) : undefined;
 }
 
 /** A list that a function called `release` is given: to end it is what the function is for. */
@@ -366,6 +381,7 @@ function mayTake(session: Session, container: ts.Expression): boolean {
     isEmpty(fate.node.parent.statement)
   )
     return false;
+  if (isCopied(session, container)) return false;
   if (fate.kind === "receiver" && /^(sort|reverse)$/.test(fate.member))
     return fateOf(fate.node as ts.Expression).kind !== "dropped";
   if (fate.kind === "receiver" && /^(forEach|some|every)$/.test(fate.member))
@@ -379,6 +395,19 @@ function mayTake(session: Session, container: ts.Expression): boolean {
   if (ts.isBinaryExpression(access.parent) && access.parent.left === access) return false;
   return inner.kind !== "receiver" || isDisposerName(inner.member);
 }
+/** `const all = [...this.table.values()]`, where `all` is only looked at. */
+function isCopied(session: Session, container: ts.Expression): boolean {
+  const { kind, member, node, literal } = fateOf(container);
+  const isView = kind === "receiver" && member === "values";
+  const whole = isView ? fateOf(node as ts.Expression) : { kind, node, literal };
+  if (whole.kind !== "bound" || !whole.literal || !ts.isArrayLiteralExpression(whole.literal))
+    return false;
+  const { node: at } = whole;
+  return (
+    ts.isVariableDeclaration(at) && ts.isIdentifier(at.name) && onlyLooks(session, at.name, true)
+  );
+}
+
 /** A loop that does nothing takes nothing. */
 const isEmpty = (node: ts.Statement): boolean =>
   ts.isEmptyStatement(node) || (ts.isBlock(node) && node.statements.length === 0);
