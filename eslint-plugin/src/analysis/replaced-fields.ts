@@ -43,8 +43,9 @@ function lostBy(
   const home = enclosingFunction(record);
   if (!home || !outlives(session, record, home)) return [];
   return properties.flatMap((property) => {
-    if (!ts.isPropertyAssignment(property) || ts.isComputedPropertyName(property.name)) return [];
-    const value = unwrap(property.initializer);
+    const given = givenBy(property);
+    if (!given || !property.name || ts.isComputedPropertyName(property.name)) return [];
+    const value = unwrap(given);
     const owned = session.oracle.ownedAt(value);
     if (owned?.shape !== "one" || session.freshness(value) !== "fresh") return [];
     if (!mayLackScope(session, value)) return [];
@@ -54,6 +55,13 @@ function lostBy(
       : [];
   });
 }
+
+const givenBy = (property: ts.ObjectLiteralElementLike): ts.Expression | undefined =>
+  ts.isPropertyAssignment(property)
+    ? property.initializer
+    : ts.isShorthandPropertyAssignment(property)
+      ? property.name
+      : undefined;
 
 /** A field of the object, or of what a variable outside the function holds. */
 function outlives(session: Session, record: ts.Expression, home: ts.Node): boolean {
