@@ -9,6 +9,7 @@ import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { joinAll } from "./join.ts";
 import { elementFreshness } from "./fresh-results.ts";
 import { entryOf, onlyLooked } from "./looked-at.ts";
+import { fieldOfThis } from "./members.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
 import {
@@ -117,9 +118,16 @@ function filledFreshness(
   root: ts.Node,
 ): Freshness {
   const found: Freshness[] = [];
+  let stored = false;
   for (const id of referencesTo(session.oracle, declaration, name, root)) {
     const { effect, fate, next } = session.transfer(id);
     if (fate.literal) return "unknown";
+    if (fate.kind === "assigned" && effect === "stores") {
+      if (stored || !isFieldStore(fate)) return "unknown";
+      stored = true;
+      continue;
+    }
+    if (fate.kind === "returned" && stored) return "unknown";
     const assignment = next?.parent;
     if (effect === "receives" && ts.isCallExpression(fate.node)) {
       for (const value of putValues(fate.member, fate.node.arguments))
@@ -131,6 +139,10 @@ function filledFreshness(
   }
   return joinAll(found);
 }
+
+/** `this.kept = xs`: the one place that a list is filled for. */
+const isFieldStore = ({ node, conditional }: Fate): boolean =>
+  !conditional && ts.isBinaryExpression(node) && fieldOfThis(node.left) !== undefined;
 
 /** `xs.pop()`, `table.delete(key)`: what stays is as fresh as before. */
 const takesOut = ({ kind, member, node }: Fate): boolean =>

@@ -101,7 +101,7 @@ const isLocalRecord = (session: Session, node: ts.Expression): boolean =>
 // ---- calls ----
 
 /** Functions of TypeScript's own library that can give something new; see `builtinFreshness`. */
-const making = /^(map|flatMap|from|all|resolve|pop|shift|splice|slice|filter|concat)$/;
+const making = /^(map|flatMap|from|fromEntries|all|resolve|pop|shift|splice|slice|filter|concat)$/;
 
 /**
  * Whether a call gives nothing new whatever its type is: one of the library of TypeScript that
@@ -279,6 +279,10 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
       return first ? callbackFreshness(session, first) : "unknown";
     case "from":
       return call.arguments?.[1] ? callbackFreshness(session, call.arguments[1]) : "unknown";
+    case "Map":
+    case "Set":
+    case "fromEntries":
+      return first ? entriesFreshness(session, first) : "unknown";
     case "all":
     case "resolve":
       return first ? freshness(session, first) : "unknown";
@@ -299,6 +303,26 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
     default:
       return "borrowed";
   }
+}
+
+/** What a table is made of: `xs.map(([key, t]) => [key, t.clone()])`, `[["a", x.neg()]]`. */
+function entriesFreshness(session: Session, entries: ts.Expression): Freshness {
+  const bare = unwrap(entries);
+  if (ts.isArrayLiteralExpression(bare))
+    return joinAll(bare.elements.map((e) => freshness(session, e)));
+  if (!ts.isCallExpression(bare)) return "unknown";
+  const callee = session.oracle.callee(bare);
+  const callback = bare.arguments[callee.name === "from" ? 1 : 0];
+  const fn = callback && functionHanded(session.oracle, callback);
+  if (!fn || !callee.builtin || !/^(map|from)$/.test(callee.name)) return "unknown";
+  return joinAll(
+    returnsOf(fn).map((value) => {
+      const pair = unwrap(value);
+      return ts.isArrayLiteralExpression(pair)
+        ? literalFreshness(session, pair.elements)
+        : freshness(session, pair);
+    }),
+  );
 }
 
 /**
