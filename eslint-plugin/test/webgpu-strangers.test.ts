@@ -236,4 +236,19 @@ webgpu(
   [],
 );
 
+const worker = (type: string): string =>
+  "declare const device: GPUDevice; let uniforms: GPUBuffer | null = null;\n" +
+  "function prepare() {\nuniforms = device.createBuffer({ size: 4 });\n}\n" +
+  "declare const self: { onmessage: (e: { data: { type: string } }) => void };\n" +
+  `self.onmessage = (e) => { const { type } = e.data; if (type === "${type}") prepare(); };\n` +
+  "export const size = () => uniforms!.size;";
+webgpu("what a worker makes when it starts", worker("init"), []);
+webgpu("what a worker makes for each message", worker("draw"), [O]);
+
+const hdr =
+  "class Hdr { t?: GPUTexture; fill(d: GPUDevice) { this.t = d.createTexture({ size: [1] }); } " +
+  "async load(d: GPUDevice): Promise<Hdr> { const made = new Hdr(); made.fill(d); return made; } " +
+  "destroy() { this.t?.destroy(); } }\nexport async function f(d: GPUDevice) { let h = new Hdr();\n";
+webgpu("an object that loads itself", hdr + "h = await h.load(d); return h; }", []);
+
 test.run();

@@ -262,9 +262,24 @@ function mayGiveItself(session: Session, call: ts.CallExpression, { owner }: Own
     isLoose(owner) &&
     session.oracle.ownedAt(call)?.owner === owner &&
     fateOf(call).kind !== "dropped" &&
-    mayGiveThis(session, call)
+    (isForItself(call) || mayGiveThis(session, call))
   );
 }
+
+/** `texture = await texture.load(url)`: what it gives stands for it from then on. */
+function isForItself({ expression, parent }: ts.CallExpression): boolean {
+  const store = ts.findAncestor(parent, (n) => !ts.isAwaitExpression(n) && !isWrapper(n));
+  return (
+    store !== undefined &&
+    ts.isBinaryExpression(store) &&
+    store.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    ts.isPropertyAccessExpression(expression) &&
+    store.left.getText() === expression.expression.getText()
+  );
+}
+
+const isWrapper = (node: ts.Node): boolean =>
+  ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isNonNullExpression(node);
 
 /** Whether a method that is called may give what it is called on: not if its body never says so. */
 function mayGiveThis(session: Session, call: ts.CallExpression, depth = 0): boolean {

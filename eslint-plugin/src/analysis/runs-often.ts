@@ -16,6 +16,7 @@ import {
   hasBody,
   isInLoop,
   rootOf,
+  someWithin,
   unwrap,
   within,
   type CallLike,
@@ -129,7 +130,9 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     }
     if (within(site, fn) || isHandedToRepeat(site) || isEventHandler(functionValue(site)))
       return true;
-    if (isInLoop(site, caller) || (caller && isCalledByOthers(session, caller))) return true;
+    if (isInLoop(site, caller)) return true;
+    if (caller && isToStart(site, caller)) return false;
+    if (caller && isCalledByOthers(session, caller)) return true;
     if (caller && ts.isConstructorDeclaration(caller) && isOfThis(site)) return false;
     if (caller && handedTo(caller)) return isHandler(session, caller);
     if (!caller || caller === fn) return false;
@@ -138,6 +141,18 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     );
   });
 }
+
+/** `if (type === "init") await setUp();`: what starts a worker comes once. */
+function isToStart(site: ts.Node, caller: ts.Node): boolean {
+  const asks = (at: ts.Node): boolean => ts.isStringLiteralLike(at) && starting.test(at.text);
+  const clause = ts.findAncestor(site, (n) => {
+    if (n === caller) return "quit";
+    if (ts.isIfStatement(n)) return within(site, n.thenStatement) && someWithin(n.expression, asks);
+    return ts.isCaseClause(n) && asks(n.expression);
+  });
+  return clause !== undefined;
+}
+const starting = /^(init|set_?up|start|boot|config|connect|ready)/i;
 
 /** A method, of a class or of an object: what it fills is of the object it is called on. */
 const isOfObject = (fn: ts.Node): boolean =>
