@@ -3,7 +3,7 @@
  * shadow answers without being heard. Requests wait in an async queue, answers stay in a cache.
  */
 import { type Tensor, manualSeed, noGrad, rand, scoped, stack, zeros } from "tenure";
-import { Linear, Module, ReLU, Sequential } from "tenure/nn";
+import { Linear, type Module, ReLU, Sequential } from "tenure/nn";
 
 const [IN, OUT] = [6, 3] as const;
 
