@@ -227,8 +227,10 @@ webgpu("a table emptied at will", manager("forgetAll"), ["no-dropped-element"]);
 webgpu(
   "a list that a function ends may have the other fields in it",
   "interface Parts { output: GPUBuffer; rows: GPUBuffer; buffers: GPUBuffer[] }\n" +
-    "export function makeParts(d: GPUDevice): Parts { const output = d.createBuffer({ size: 4 }); " +
-    "const rows = d.createBuffer({ size: 4 }); return { output, rows, buffers: [output, rows] }; }\n" +
+    "export function makeParts(d: GPUDevice): Parts { const output = d.createBuffer({ " +
+    "size: 4 }); " +
+    "const rows = d.createBuffer({ size: 4 }); return { output, rows, buffers: [output, " +
+    "rows] }; }\n" +
     "export function destroyParts(parts: Parts): void { for (const b of parts.buffers) " +
     "b.destroy(); }\nexport class Holder { parts: Parts | null = null; fill(d: GPUDevice) { " +
     "const old = this.parts; this.parts = makeParts(d); for (const b of old?.buffers ?? []) " +
@@ -248,7 +250,8 @@ webgpu("what a worker makes for each message", worker("draw"), [O]);
 const hdr =
   "class Hdr { t?: GPUTexture; fill(d: GPUDevice) { this.t = d.createTexture({ size: [1] }); } " +
   "async load(d: GPUDevice): Promise<Hdr> { const made = new Hdr(); made.fill(d); return made; } " +
-  "destroy() { this.t?.destroy(); } }\nexport async function f(d: GPUDevice) { let h = new Hdr();\n";
+  "destroy() { this.t?.destroy(); } }\nexport async function f(d: GPUDevice) { let h = " +
+  "new Hdr();\n";
 webgpu("an object that loads itself", hdr + "h = await h.load(d); return h; }", []);
 
 test.run();
