@@ -282,7 +282,7 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
     case "Map":
     case "Set":
     case "fromEntries":
-      return first ? entriesFreshness(session, first) : "unknown";
+      return first ? entriesFreshness(session, first) : "borrowed";
     case "all":
     case "resolve":
       return first ? freshness(session, first) : "unknown";
@@ -310,11 +310,11 @@ function entriesFreshness(session: Session, entries: ts.Expression): Freshness {
   const bare = unwrap(entries);
   if (ts.isArrayLiteralExpression(bare))
     return joinAll(bare.elements.map((e) => freshness(session, e)));
-  if (!ts.isCallExpression(bare)) return "unknown";
+  if (!ts.isCallExpression(bare)) return "borrowed";
   const callee = session.oracle.callee(bare);
   const callback = bare.arguments[callee.name === "from" ? 1 : 0];
   const fn = callback && functionHanded(session.oracle, callback);
-  if (!fn || !callee.builtin || !/^(map|from)$/.test(callee.name)) return "unknown";
+  if (!fn || !callee.builtin || !/^(map|from)$/.test(callee.name)) return "borrowed";
   return joinAll(
     returnsOf(fn).map((value) => {
       const pair = unwrap(value);
