@@ -76,9 +76,12 @@ export class Holders {
     }
   }
 
-  /** `abstract class Step { dispose() {} }`: of whom a heir holds something, any may. */
+  /**
+   * `abstract class Step { dispose() {} }`: of whom a heir holds something, any may. By protocol only:
+   * GPU objects of a library hold each other by their bases, and end few of them.
+   */
   #endingOfHeirs(node: ts.ClassLikeDeclaration): string | undefined {
-    if (!hasModifier(node, ts.ModifierFlags.Abstract)) return undefined;
+    if (!this.#ask.anyName || !hasModifier(node, ts.ModifierFlags.Abstract)) return undefined;
     const isEnd = (m: ts.ClassElement): boolean =>
       m.name !== undefined && final.includes(memberName(m.name)) && !isPrivate(m);
     if (!node.members.some(isEnd)) return undefined;
