@@ -49,9 +49,7 @@ function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | und
   const field = owned.fields.find((name) => !parts.ended.has(name) && !parts.kept.has(name));
   if (field === undefined) return undefined;
   const [name, at] = ended;
-  const turns = node.parent.parent;
-  const named = ts.isForOfStatement(turns) ? turns.expression : node;
-  const isOther = (m: ts.Expression): boolean => !within(m, named) && !leavesAlone(session, m);
+  const isOther = (m: ts.Expression): boolean => !within(m, node) && !leavesAlone(session, m);
   if (roots.some((root) => mentionsOf(session, place, root).some(isOther))) return undefined;
   if (!areAlike(session, node.getSourceFile(), owned, name, field)) return undefined;
   const label = ts.isIdentifier(node.name) ? `${node.name.text}.${field}` : field;
