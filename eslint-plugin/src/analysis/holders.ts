@@ -77,8 +77,8 @@ export class Holders {
   }
 
   /**
-   * `abstract class Step { dispose() {} }`: of whom a heir holds something, any may. By protocol only:
-   * GPU objects of a library hold each other by their bases, and end few of them.
+   * `abstract class Step { dispose() {} }`: of whom a heir holds something, any may. By protocol
+   * only: GPU objects of a library hold each other by their bases, and end few of them.
    */
   #endingOfHeirs(node: ts.ClassLikeDeclaration): string | undefined {
     if (!this.#ask.anyName || !hasModifier(node, ts.ModifierFlags.Abstract)) return undefined;
