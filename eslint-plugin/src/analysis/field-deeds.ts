@@ -4,6 +4,7 @@
  * `holders.ts`.
  */
 import ts from "typescript";
+import { puts } from "./containers.ts";
 import { soundsLikeDisposal } from "./disposes.ts";
 import type { Owned } from "./ownership.ts";
 import {
@@ -59,7 +60,7 @@ export function getsNothing(target: ts.Node): boolean {
 
 /** `this.x.push(t)`, `this.x.set(key, t)`. */
 const isFilled = ({ parent }: ts.Node): boolean =>
-  ts.isPropertyAccessExpression(parent) && /^(push|unshift|set|add)$/.test(parent.name.text);
+  ts.isPropertyAccessExpression(parent) && puts(parent.name.text);
 
 /** `this.x.clear()`, `this.x.splice(0)`, `this.x.length = 0`. */
 function isEmptied({ parent }: ts.Node): boolean {

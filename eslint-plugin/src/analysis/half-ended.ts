@@ -8,6 +8,7 @@ import ts from "typescript";
 import { endsElements } from "./ended-elements.ts";
 import { endingsOf } from "./endings.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import { partGiven } from "./gathers.ts";
 import { effectInside } from "./mention.ts";
 import { mayListOthers } from "./left-fields.ts";
 import { fieldOfThis, reach } from "./members.ts";
@@ -38,7 +39,7 @@ export function halfEnded(session: Session, file: ts.SourceFile): HalfEnded[] {
 function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | undefined {
   const home = enclosingFunction(node);
   const place = sourceOf(node);
-  if (!home || !place || isUsing(node) || !speaksOfEnd(home)) return undefined;
+  if (!home || !place || isUsing(node)) return undefined;
   const roots = leavingIn(session, node, place, home);
   const owned = roots && session.oracle.ownedAt(node.name);
   if (!roots || owned?.shape !== "record" || owned.fields.length < 2) return undefined;
@@ -56,26 +57,16 @@ function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | und
   return mayLackScope(session, node) ? { label, other: at.getText(), at, owned } : undefined;
 }
 
-const speaksOfEnd = (home: ts.Node): boolean => someWithin(home, ts.isCallExpression);
-
-/** What a declaration names: the place itself, or a part of the list or table there. */
-function sourceOf({ initializer, parent }: ts.VariableDeclaration): ts.Expression | undefined {
-  const isTurn = ts.isVariableDeclarationList(parent) && ts.isForOfStatement(parent.parent);
-  const given = isTurn ? parent.parent.expression : initializer;
-  let value = given && unwrap(given);
+/** The place that a declaration names, or the call that takes something out of one. */
+function sourceOf({ initializer }: ts.VariableDeclaration): ts.Expression | undefined {
+  let value = initializer && unwrap(initializer);
   if (value && ts.isBinaryExpression(value) && isNullish(unwrap(value.right)))
     value = unwrap(value.left);
-  if (value && ts.isCallExpression(value) && isTurn) {
-    const { expression: on } = value;
-    const isView = ts.isPropertyAccessExpression(on) && /^(values|splice)$/.test(on.name.text);
-    value = isView ? unwrap(on.expression) : undefined;
-  }
   const isPlace =
     value &&
     (ts.isPropertyAccessExpression(value) ||
       ts.isElementAccessExpression(value) ||
-      ts.isCallExpression(value) ||
-      (isTurn && ts.isIdentifier(value)));
+      ts.isCallExpression(value));
   return isPlace ? value : undefined;
 }
 
@@ -107,9 +98,10 @@ function leavingIn(
 function isTaken(session: Session, call: ts.CallExpression, home: ts.Node): boolean {
   const { expression: on } = call;
   const [key] = call.arguments;
-  if (!ts.isPropertyAccessExpression(on) || !session.oracle.callee(call).builtin) return false;
-  if (/^(pop|shift)$/.test(on.name.text)) return true;
-  if (on.name.text !== "get" || !key) return false;
+  if (!ts.isPropertyAccessExpression(on) || !/^(pop|shift|get)$/.test(on.name.text)) return false;
+  if (!session.oracle.callee(call).builtin) return false; // asked late: it needs types
+  if (on.name.text !== "get") return true;
+  if (!key) return false;
   return someWithin(home, (at) => {
     if (!ts.isCallExpression(at) || !ts.isPropertyAccessExpression(at.expression)) return false;
     const { name, expression: table } = at.expression;
@@ -232,8 +224,8 @@ function areAlike(
     ts.SyntaxKind.ObjectLiteralExpression,
   );
   const pairs = literals.flatMap((literal) => {
-    const one = valueOf(literal, ended);
-    const two = valueOf(literal, left);
+    const one = partGiven(literal, ended);
+    const two = partGiven(literal, left);
     if (!one || !two || isOfField(session, two, left)) return [];
     return oracle.ownedAt(two)?.owner === owner ? [[one, two] as const] : [];
   });
@@ -245,16 +237,6 @@ function areAlike(
       return given === "fresh" || (owner.policy === "protocol" && given === session.freshness(one));
     })
   );
-}
-
-/** What a literal gives a field. */
-function valueOf(literal: ts.ObjectLiteralExpression, field: string): ts.Expression | undefined {
-  for (const property of literal.properties) {
-    if (!property.name || memberName(property.name) !== field) continue;
-    if (ts.isPropertyAssignment(property)) return unwrap(property.initializer);
-    return ts.isShorthandPropertyAssignment(property) ? property.name : undefined;
-  }
-  return undefined;
 }
 
 /** `states` of `const { states } = this.cloud`, `old.states`: what such a record held before. */

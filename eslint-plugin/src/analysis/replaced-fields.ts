@@ -12,6 +12,7 @@ import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { isTarget, memberName, rootOf, someWithin, unwrap, within } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
+import { givenTo } from "./untyped-records.ts";
 
 /** Every such loss of a file. */
 export function replacedFields(session: Session, file: ts.SourceFile): LostEntry[] {
@@ -43,7 +44,7 @@ function lostBy(
   const home = enclosingFunction(record);
   if (!home || !outlives(session, record, home)) return [];
   return properties.flatMap((property) => {
-    const given = givenBy(property);
+    const given = givenTo(property);
     if (!given || !property.name || ts.isComputedPropertyName(property.name)) return [];
     const value = unwrap(given);
     const owned = session.oracle.ownedAt(value);
@@ -55,13 +56,6 @@ function lostBy(
       : [];
   });
 }
-
-const givenBy = (property: ts.ObjectLiteralElementLike): ts.Expression | undefined =>
-  ts.isPropertyAssignment(property)
-    ? property.initializer
-    : ts.isShorthandPropertyAssignment(property)
-      ? property.name
-      : undefined;
 
 /** A field of the object, or of what a variable outside the function holds. */
 function outlives(session: Session, record: ts.Expression, home: ts.Node): boolean {
