@@ -238,6 +238,14 @@ export function returnsOf(fn: ts.FunctionLikeDeclaration & { body: ts.Node }): t
   return found;
 }
 
+/** The loop that declares a name for what each turn is about: `for (const x of xs)`. */
+export function loopOfTurn(declaration: ts.Node | undefined): ts.ForOfStatement | undefined {
+  const list = declaration?.parent;
+  return list && ts.isVariableDeclarationList(list) && ts.isForOfStatement(list.parent)
+    ? list.parent
+    : undefined;
+}
+
 /** The loop that goes over a list or table, or over what its `values()` and their like give. */
 export function loopOver(list: ts.Expression): ts.ForOfStatement | undefined {
   const { kind, member, node } = fateOf(list);

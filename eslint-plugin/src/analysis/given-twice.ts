@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
 import { freeing } from "./endings.ts";
-import { enclosingFunction } from "./fate.ts";
+import { enclosingFunction, loopOfTurn } from "./fate.ts";
 import type { Oracle } from "./oracle.ts";
 import { samePlace } from "./same-place.ts";
 import { rootOf, someWithin, unwrap, within, type FunctionWithBody } from "./syntax.ts";
@@ -72,13 +72,8 @@ function mayBeOn(oracle: Oracle, one: ts.CallExpression, two: ts.CallExpression)
 }
 
 /** The name of what a loop goes over. */
-function isOfTurn(oracle: Oracle, on: ts.Expression): boolean {
-  const declaration = ts.isIdentifier(on) ? oracle.declarationAt(on) : undefined;
-  const list = declaration?.parent;
-  return (
-    list !== undefined && ts.isVariableDeclarationList(list) && ts.isForOfStatement(list.parent)
-  );
-}
+const isOfTurn = (oracle: Oracle, on: ts.Expression): boolean =>
+  ts.isIdentifier(on) && loopOfTurn(oracle.declarationAt(on)) !== undefined;
 
 /** `for (…) board.place("left", make())`: neither the key nor the object is another each time. */
 function isSameEachTurn(oracle: Oracle, { call, key }: Site): boolean {

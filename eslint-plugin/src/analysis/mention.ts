@@ -267,19 +267,16 @@ function mayGiveItself(session: Session, call: ts.CallExpression, { owner }: Own
 }
 
 /** `texture = await texture.load(url)`: what it gives stands for it from then on. */
-function isForItself({ expression, parent }: ts.CallExpression): boolean {
-  const store = ts.findAncestor(parent, (n) => !ts.isAwaitExpression(n) && !isWrapper(n));
+function isForItself(call: ts.CallExpression): boolean {
+  const { expression } = call;
+  const { kind, node } = fateOf(call);
   return (
-    store !== undefined &&
-    ts.isBinaryExpression(store) &&
-    store.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    kind === "assigned" &&
+    ts.isBinaryExpression(node) &&
     ts.isPropertyAccessExpression(expression) &&
-    store.left.getText() === expression.expression.getText()
+    node.left.getText() === expression.expression.getText()
   );
 }
-
-const isWrapper = (node: ts.Node): boolean =>
-  ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isNonNullExpression(node);
 
 /** Whether a method that is called may give what it is called on: not if its body never says so. */
 function mayGiveThis(session: Session, call: ts.CallExpression, depth = 0): boolean {
@@ -299,7 +296,6 @@ function mayGiveThis(session: Session, call: ts.CallExpression, depth = 0): bool
         ts.isCallExpression(at) &&
         ts.isPropertyAccessExpression(at.expression) &&
         at.expression.expression.kind === ts.SyntaxKind.ThisKeyword &&
-        at !== call &&
         mayGiveThis(session, at, depth + 1),
     )
   );

@@ -12,7 +12,7 @@ import { endsOwnElements, isHandedOut, losesEnded, ownsElements } from "./ended-
 import { isMadeToEnd } from "./left-fields.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import { onlyLooksAt } from "./transfer.ts";
-import { enclosingFunction, fateOf, loopOver } from "./fate.ts";
+import { enclosingFunction, fateOf, loopOfTurn, loopOver } from "./fate.ts";
 import { isOwnList } from "./fresh-variables.ts";
 import { entryOf, looksAtEntry, onlyLooks } from "./looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "./members.ts";
@@ -173,9 +173,8 @@ function holds(session: Session, container: ts.Expression): boolean {
 function wholeOf({ oracle }: Session, list: ts.Expression): ts.Expression | undefined {
   const bare = unwrap(list);
   const source = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
-  const turns = source?.parent;
-  const isTurn = turns && ts.isVariableDeclarationList(turns) && ts.isForOfStatement(turns.parent);
-  if (isTurn) return fieldOfThis(unwrap(turns.parent.expression));
+  const turns = loopOfTurn(source);
+  if (turns) return fieldOfThis(unwrap(turns.expression));
   const entry = source && ts.isVariableDeclaration(source) ? source.initializer : bare;
   const got = entry && unwrap(entry);
   return got && ts.isElementAccessExpression(got) ? fieldOfThis(unwrap(got.expression)) : undefined;
