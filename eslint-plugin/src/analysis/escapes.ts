@@ -14,7 +14,7 @@ import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import { keptInside, makerKeeps, mentionedLater, rescued, usedUpInside } from "./rescues.ts";
 import type { Session } from "./session.ts";
-import { rootOf } from "./syntax.ts";
+import { isAsync, rootOf } from "./syntax.ts";
 
 /** A value that outlives its scope. */
 export interface Escape {
@@ -177,9 +177,8 @@ function wayOf(session: Session, scope: OpenScope, node: ts.Node, owned: Owned):
 /** `return () => t.data()`, `setTimeout(() => t.print())`: a function that runs after the scope. */
 function captured(session: Session, scope: OpenScope, by: ts.Node, label: string): Way | null {
   const home = enclosingFunction(by);
-  const isAsync = home && ts.getCombinedModifierFlags(home) & ts.ModifierFlags.Async;
   const way: Way = { how: "captured", name: label };
-  if (handedTo(by)) return isAsync ? null : way;
+  if (handedTo(by)) return isAsync(home) ? null : way;
   const fate = fateOf(by as ts.Expression);
   if (fate.kind === "returned") return endsIn(by, scope.region) ? way : null;
   if (fate.kind !== "assigned" || !ts.isBinaryExpression(fate.node)) return null;

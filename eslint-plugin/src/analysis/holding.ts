@@ -12,7 +12,7 @@ import { recurs } from "./made-again.ts";
 import { fieldOfThis } from "./members.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { baseOf, isTarget, someWithin, unwrap, within, type CallLike } from "./syntax.ts";
+import { isAsync, baseOf, isTarget, someWithin, unwrap, within, type CallLike } from "./syntax.ts";
 
 const mostHops = 6;
 
@@ -53,7 +53,7 @@ export function holdsListed(
   return (
     (list !== call || shape === "record") &&
     body !== undefined &&
-    (ts.getCombinedModifierFlags(body) & ts.ModifierFlags.Async) === 0 &&
+    !isAsync(body) &&
     session.oracle.gives(call, "object") &&
     mayHold(session, body, owner) &&
     outlives(session, call, owner, 1)

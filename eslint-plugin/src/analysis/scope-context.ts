@@ -20,7 +20,14 @@ import {
   methodName,
   nameInScript,
 } from "./script-names.ts";
-import { hasBody, unwrap, type CallLike, type FunctionWithBody, within } from "./syntax.ts";
+import {
+  isAsync,
+  hasBody,
+  unwrap,
+  type CallLike,
+  type FunctionWithBody,
+  within,
+} from "./syntax.ts";
 import type { Divided, ScopeState, Session } from "./session.ts";
 import { callsThrough, isLayerCall } from "./layer-calls.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
@@ -324,13 +331,7 @@ function isTakenFrom(session: Session, call: CallLike, maker: ts.Node): boolean 
  */
 function afterAwait(session: Session, node: ts.Node, fn: ts.SignatureDeclaration): boolean {
   const host = handedTo(fn);
-  if (
-    !host ||
-    !hasBody(fn) ||
-    !(ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Async) ||
-    session.oracle.callee(host).body
-  )
-    return false;
+  if (!host || !hasBody(fn) || !isAsync(fn) || session.oracle.callee(host).body) return false;
   return (
     waitsBefore(fn.body, node) &&
     session.settings.owners.every(

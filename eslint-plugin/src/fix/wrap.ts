@@ -8,7 +8,7 @@ import type { Fix } from "../create-rule.ts";
 import type { Owner } from "../owner.ts";
 import type { Session } from "../analysis/session.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
-import { hasBody, isScript } from "../analysis/syntax.ts";
+import { isAsync, hasBody, isScript } from "../analysis/syntax.ts";
 import { storesAlias } from "../analysis/keeps.ts";
 import {
   contains,
@@ -140,10 +140,10 @@ export function wrapInScope(session: Session, root: ts.Expression, owner: Owner)
 
 /** `return [a, b]` of an async function: in a callback it would be a list, and no tuple. */
 function losesTuple(target: ts.Expression): boolean {
-  const fn = enclosingFunction(target);
-  const isAsync = fn && ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Async;
   return (
-    Boolean(isAsync) && ts.isArrayLiteralExpression(target) && !isScript(target.getSourceFile())
+    isAsync(enclosingFunction(target)) &&
+    ts.isArrayLiteralExpression(target) &&
+    !isScript(target.getSourceFile())
   );
 }
 

@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { functionHanded } from "../analysis/callee.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
-import { hasBody, unwrap } from "../analysis/syntax.ts";
+import { isAsync, hasBody, unwrap } from "../analysis/syntax.ts";
 import { isRootScope, opensScope } from "../analysis/open-scopes.ts";
 import { rule, type Finding } from "../create-rule.ts";
 
@@ -84,14 +84,12 @@ function checkCallback(
     if (forbidRaw && fn) rawAwaits(file, fn, report);
     return;
   }
-  const isAsync = fn
-    ? (ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Async) !== 0
-    : file.session.oracle.givesPromise(callback);
+  const waits = fn ? isAsync(fn) : file.session.oracle.givesPromise(callback);
   if (fn?.asteriskToken) {
     report({ mark: name(call), messageId: "generator", data: { name: callee.name } });
     return;
   }
-  if (!isAsync) return;
+  if (!waits) return;
   const other = found.owner.scopes.find((s) => "callee" in s && s.async === true);
   const otherName =
     other && "callee" in other && typeof other.callee === "string" ? other.callee : undefined;

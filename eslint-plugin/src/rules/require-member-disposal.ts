@@ -51,7 +51,7 @@ import { dueAt } from "../analysis/pauses.ts";
 import type { Session } from "../analysis/session.ts";
 import { takenFields } from "../analysis/taken-fields.ts";
 import { isUsedThere } from "../analysis/used-there.ts";
-import { baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
+import { isAsync, baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { lastLine, valuesIn } from "../fix/last-line.ts";
 import { isAnything, toEnd } from "../owner.ts";
@@ -357,9 +357,7 @@ function checkEmpty(
   for (const method of all) {
     if (does(method)) continue;
     const data = { method: `${method.name.getText()}()`, other: `${other.name.getText()}()` };
-    const waits =
-      (ts.getCombinedModifierFlags(other) & ts.ModifierFlags.Async) !== 0 &&
-      (ts.getCombinedModifierFlags(method) & ts.ModifierFlags.Async) === 0;
+    const waits = isAsync(other) && !isAsync(method);
     report({
       mark: { start: method.name.getStart(), end: method.name.getEnd() },
       messageId: "empty",
