@@ -291,4 +291,18 @@ webgpu(
     "d.createBuffer({});\n s.frame = d.createBuffer({}); }",
   [O],
 );
+
+/** A field that each frame fills anew, and what the frame does with it then. */
+const frame = (then: string): string =>
+  "export class View { private b?: GPUBuffer; constructor(private d: GPUDevice) {}\nrender(n: " +
+  "number) { this.b = this.d.createBuffer({}); this.d.queue.writeBuffer(this.b, 0, {}); " +
+  then;
+webgpu("a field that is filled and ended for each frame", frame("this.b.destroy(); } }"), []);
+webgpu("one that is left before its end", frame("if (n) return; this.b.destroy(); } }"), [O]);
+webgpu("one that is ended now and then", frame("if (n) { this.b.destroy(); } } }"), [O]);
+webgpu(
+  "one that another fills, too",
+  frame("this.b.destroy(); } fill() { this.b = this.d.createBuffer({}); } }"),
+  [O],
+);
 test.run();

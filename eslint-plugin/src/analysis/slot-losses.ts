@@ -49,7 +49,8 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (owned.shape === "many" && !isMadeAnew(session, slot, node)) return [];
     if (surely || slot.atOnce) return [{ node, owned }];
     const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
-    return again && !fillsSeveral(node) ? [{ node, owned }] : [];
+    if (!again || fillsSeveral(node) || isOnlyLocal(session, slot)) return [];
+    return [{ node, owned }];
   });
 }
 
@@ -129,6 +130,35 @@ function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
   const often = owned.owner.lost === "repeated" ? surelyRunsOften : runsOften;
   return often(session, place) || isEffectAgain(place);
 }
+
+/** Whether every function that fills a slot ends what it put there before it returns. */
+function isOnlyLocal(session: Session, { mentions }: Slot): boolean {
+  const ends = mentions.filter(
+    (m) => ts.isExpressionStatement(statementOf(m)) && session.transfer(m).effect === "disposes",
+  );
+  if (ends.length === 0) return false;
+  return mentions.every((store) => {
+    if (!isTarget(store)) return true;
+    const home = enclosingFunction(store);
+    const given = ts.findAncestor(store, ts.isBinaryExpression);
+    if (!home || !given || isNullish(valueGiven(given))) return true;
+    const isWayOut = (from: ts.Node, to: ts.Node) => (node: ts.Node) =>
+      node.pos >= from.end && node.end <= to.pos && leavesHere(node, home);
+    return ends.some((end) => {
+      const { parent } = statementOf(end);
+      if (end.pos < store.end || !within(store, parent) || enclosingFunction(end) !== home)
+        return false;
+      return !someWithin(home, isWayOut(store, end));
+    });
+  });
+}
+
+const statementOf = (node: ts.Node): ts.Node => ts.findAncestor(node, ts.isStatement) ?? node;
+
+/** A `return`, `break` or `continue` of a function itself. */
+const leavesHere = (node: ts.Node, home: ts.Node): boolean =>
+  (ts.isReturnStatement(node) || ts.isBreakOrContinueStatement(node)) &&
+  enclosingFunction(node) === home;
 
 /**
  * Whether a function comes to its store once, or a method that starts an object fills a field
