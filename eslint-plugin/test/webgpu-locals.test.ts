@@ -7,6 +7,7 @@ import { casesOf } from "./webgpu-cases.ts";
 
 const test = suite("objects that one function leaves");
 const M = "require-member-disposal";
+const R = "require-disposal";
 const webgpu = casesOf(test);
 
 /** A class that keeps a buffer and has no end. */
@@ -95,6 +96,34 @@ webgpu(
   reader() +
     "export async function f(a: GPUAdapter) { const d = await a.requestDevice(); " +
     "const r = new Reader(d); r.run(); return d; }",
+  [],
+);
+
+/** A buffer of a bind group that goes to a method of the program's own. */
+const handed = (use: string): string =>
+  "class Pass { p: GPURenderPassEncoder | null = null; all: GPUBindGroup[] = []; " +
+  `constructor(readonly d: GPUDevice) {} ${use} }\nexport function draw(p: Pass) { const b = ` +
+  "p.d.createBuffer({});\np.d.queue.writeBuffer(b, 0, {}); const g = p.d.createBindGroup({ b }); ";
+webgpu(
+  "a bind group that a method only sets",
+  handed("use(g: GPUBindGroup) { this.p?.setBindGroup(0, g); }") + "p.use(g); }",
+  [R],
+);
+webgpu(
+  "a bind group that a method keeps",
+  handed("use(g: GPUBindGroup) { this.all.push(g); }") + "p.use(g); }",
+  [],
+);
+webgpu(
+  "a bind group that a method uses later",
+  handed("later(g: GPUBindGroup) { return () => this.p?.setBindGroup(0, g); }") +
+    "return p.later(g); }",
+  [],
+);
+webgpu(
+  "a bind group that a method uses when it has waited",
+  handed("async use(g: GPUBindGroup) { await null; this.p?.setBindGroup(0, g); }") +
+    "return p.use(g); }",
   [],
 );
 test.run();

@@ -69,7 +69,8 @@ function outlives(session: Session, node: ts.Expression, owner: Owner, hops: num
     case "argument": {
       const call = fate.node as CallLike;
       if (holdsOn(session, call, owner, hops)) return true;
-      return !isLent(session.oracle.callee(call), owner);
+      const callee = session.oracle.callee(call);
+      return !isLent(callee, owner) && keepsGiven(session, call, node, callee, owner, hops);
     }
     case "receiver":
       return holdsOn(session, fate.node as CallLike, owner, hops);
@@ -83,6 +84,27 @@ function outlives(session: Session, node: ts.Expression, owner: Owner, hops: num
     default:
       return !isTarget(node) && !isReplaced(session, node);
   }
+}
+
+/** Whether a function may keep what it is given: `pass.use(group)` only sets it. */
+function keepsGiven(
+  session: Session,
+  call: CallLike,
+  given: ts.Expression,
+  { body }: Callee,
+  owner: Owner,
+  hops: number,
+): boolean {
+  const index = (call.arguments ?? []).findIndex((argument) => unwrap(argument) === unwrap(given));
+  const parameter = body?.parameters[index];
+  if (!body || !parameter || parameter.dotDotDotToken || isAsync(body) || hops >= mostHops)
+    return true;
+  const { name } = parameter;
+  if (!ts.isIdentifier(name)) return true;
+  return referencesTo(session.oracle, parameter, name, body).some(
+    (id) =>
+      id !== name && (enclosingFunction(id) !== body || outlives(session, id, owner, hops + 1)),
+  );
 }
 
 /**
