@@ -7,15 +7,16 @@
 /**
  * What a method does to the values of its container. `receives`: puts its arguments in; `visits`:
  * calls back for each; `reads`: looks at them; `views`: gives them
- * again, in another form.
+ * again, in another form; `lends`: gives one of them.
  */
-export type ContainerMethod = "receives" | "visits" | "reads" | "views" | "unknown";
+export type ContainerMethod = "receives" | "visits" | "reads" | "views" | "lends" | "unknown";
 
 const methods: Readonly<Record<ContainerMethod, readonly string[]>> = {
   receives: ["push", "unshift", "set", "add"],
   visits: ["forEach", "map", "flatMap"],
   reads: ["some", "every", "includes", "indexOf", "join", "has", "keys", "findIndex"],
   views: ["values", "entries", "sort", "reverse"],
+  lends: ["at", "get"],
   unknown: [],
 };
 
@@ -38,10 +39,10 @@ const functionByName = lookup(functions);
 /**
  * What a method of an array, map or set does to the values in it.
  *
- * @param cut it is given one number that is not zero, as in `ts.splice(3)`: the front stays
+ * @param some it takes some values out, as `ts.splice(3)` does, and others stay
  */
-export const containerMethod = (name: string, cut = false): ContainerMethod =>
-  methodByName.get(name) ?? (cut && name === "splice" ? "reads" : "unknown");
+export const containerMethod = (name: string, some = false): ContainerMethod =>
+  methodByName.get(name) ?? (some ? "reads" : "unknown");
 
 /**
  * What a function of the standard library does to an argument.

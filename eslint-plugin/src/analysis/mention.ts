@@ -113,7 +113,8 @@ class Described implements Mention {
     return callsDisposeSymbol(this.fate);
   }
   get container(): ContainerMethod {
-    return containerMethod(this.fate.member, isCut(this.fate));
+    const { member } = this.fate;
+    return containerMethod(member, isCut(this.fate) || isThinnedAt(this.#node, this.fate));
   }
   get held(): boolean {
     return holdsOn(this.#session, this.fate.node as CallLike, this.#owned.owner);
@@ -145,9 +146,32 @@ class Described implements Mention {
 }
 
 /** `ts.splice(n)`: takes what comes after some. */
-function isCut({ node }: Fate): boolean {
+function isCut({ node, member }: Fate): boolean {
+  if (member !== "splice") return false;
   const [from, ...more] = ts.isCallExpression(node) ? node.arguments : [];
   return from !== undefined && more.length === 0 && !/^0$/.test(from.getText());
+}
+
+/**
+ * `if (ts.length > 3) ts.shift()`: some stay, whatever becomes of the one that is taken out. Not
+ * `while (ts.length > 1)`, after which the last one is reached by its place.
+ */
+function isThinnedAt(list: ts.Expression, { node, member }: Fate): boolean {
+  if (!/^(pop|shift|splice)$/.test(member)) return false;
+  const test = ts.findAncestor(
+    node,
+    (at): at is ts.IfStatement | ts.WhileStatement =>
+      ts.isIfStatement(at) || ts.isWhileStatement(at),
+  );
+  if (!test || enclosingFunction(test) !== enclosingFunction(node)) return false;
+  const length = `${list.getText()}.length`;
+  return someWithin(test.expression, (at) => {
+    if (!ts.isBinaryExpression(at) || at.left.getText() !== length) return false;
+    const operator = at.operatorToken.getText();
+    const last = ts.isWhileStatement(test) ? 1 : 0;
+    const least = ts.isNumericLiteral(at.right) ? Number(at.right.text) : Infinity;
+    return (operator === ">" && least > last) || (operator === ">=" && least > last + 1);
+  });
 }
 
 /** `model.add(base)`: what it is given was not made for it, and goes on without it. */

@@ -129,7 +129,13 @@ export const mentions: readonly Row[] = [
   },
   {
     kind: "receiver",
-    when: (m) => m.container !== "unknown",
+    when: (m) => m.container === "lends" && !m.temporary,
+    effect: "enters",
+    example: "ts.at(-1)",
+  },
+  {
+    kind: "receiver",
+    when: (m) => m.container === "visits" || m.container === "receives",
     effect: ({ container }) => (container === "visits" ? "visits" : "receives"),
     example: "ts.forEach(use)",
   },
