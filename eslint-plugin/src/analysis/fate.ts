@@ -125,6 +125,8 @@ function climb(node: ts.Expression, parent: ts.Node, fate: Fate): ts.Expression 
     case ts.SyntaxKind.PropertyAssignment:
     case ts.SyntaxKind.ShorthandPropertyAssignment:
     case ts.SyntaxKind.SpreadAssignment:
+      if (isAssignmentPattern(parent.parent as ts.ObjectLiteralExpression))
+        return settle(fate, "unknown", parent.parent);
       fate.literal = parent.parent as ts.ObjectLiteralExpression;
       return parent.parent as ts.Expression;
     case ts.SyntaxKind.PropertyAccessExpression:
@@ -192,7 +194,9 @@ function settleArgument(node: ts.Expression, parent: ts.Node, fate: Fate): null 
 }
 
 /** Whether an array literal is the left side of a destructuring assignment. */
-function isAssignmentPattern(node: ts.ArrayLiteralExpression): boolean {
+function isAssignmentPattern(
+  node: ts.ArrayLiteralExpression | ts.ObjectLiteralExpression,
+): boolean {
   const parent = node.parent;
   return (
     (ts.isBinaryExpression(parent) &&

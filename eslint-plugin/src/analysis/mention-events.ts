@@ -15,7 +15,7 @@ import { isLentAt, namesOver } from "./lending.ts";
 import { effectInside, transferOf, type Transfer } from "./mention.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isTarget, isUsingList, unwrap, type CallLike } from "./syntax.ts";
+import { isTarget, isUsingList, memberName, unwrap, type CallLike } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Events of a name that mentions a cell. */
@@ -88,6 +88,7 @@ function follow(
   if (fate.kind === "yielded") return frame.all(cell, "escape", node);
   const again = sameAgain(frame, cell, node, fate);
   if (again !== undefined) return again ? link(frame, cell, again, fate.node) : undefined;
+  if (cell.fields && isUnpacked(node, fate)) return; // see `assignmentEvents`
   const field = fieldGiven(frame, cell, node, fate);
   if (field) return link(frame, cell, field, fate.node);
   if (isGathered(session, frame, node, fate)) return; // see `give`
@@ -170,6 +171,27 @@ function sameAgain(
   if (!first || frame.cells.at(first) !== cell || !target || target === cell) return undefined;
   if (target.kind !== "local" || target.fields || cell.fields) return undefined;
   return first === node ? target : null;
+}
+
+/** `({ age, name } = out)`: each field goes to a variable. */
+function isUnpacked(node: ts.Expression, { kind, node: at, conditional }: Fate): boolean {
+  if (kind !== "assigned" || conditional || !ts.isBinaryExpression(at)) return false;
+  return unwrap(at.right) === node && unpackedNames(at.left) !== undefined;
+}
+
+/** The variables of a pattern that is made of names only, by the fields that they get. */
+export function unpackedNames(left: ts.Expression): Map<string, ts.Identifier> | undefined {
+  if (!ts.isObjectLiteralExpression(left)) return undefined;
+  const found = new Map<string, ts.Identifier>();
+  for (const property of left.properties) {
+    const target = ts.isPropertyAssignment(property) ? property.initializer : property.name;
+    const isPlain =
+      ts.isPropertyAssignment(property) ||
+      (ts.isShorthandPropertyAssignment(property) && !property.objectAssignmentInitializer);
+    if (!isPlain || !target || !ts.isIdentifier(target)) return undefined;
+    found.set(memberName(property.name), target);
+  }
+  return found;
 }
 
 /** For `out = { age: t }`, the field that is `t` under another name. */
@@ -258,7 +280,8 @@ function assigned(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): vo
   link(frame, cell, target, assignment);
 }
 
-function link(frame: Frame, from: Cell, cell: Cell, at: ts.Node): void {
+/** A variable is another name for what one had before, from some place on. */
+export function link(frame: Frame, from: Cell, cell: Cell, at: ts.Node): void {
   from.seen.add("alias");
   frame.later(at, { kind: "alias", cell, from, node: at });
   for (const [name, target] of cell.fields ?? []) {

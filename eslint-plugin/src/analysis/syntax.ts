@@ -153,11 +153,15 @@ export function isTarget(node: ts.Node): boolean {
   const { parent } = node;
   if (ts.isBinaryExpression(parent))
     return parent.left === node && assigns(parent.operatorToken.kind);
-  if (ts.isArrayLiteralExpression(parent))
+  const isPart = ts.isPropertyAssignment(parent)
+    ? parent.initializer === node
+    : ts.isShorthandPropertyAssignment(parent);
+  const pattern = isPart ? parent.parent : parent;
+  if (ts.isArrayLiteralExpression(pattern) || ts.isObjectLiteralExpression(pattern))
     return (
-      ts.isBinaryExpression(parent.parent) &&
-      parent.parent.left === parent &&
-      parent.parent.operatorToken.kind === ts.SyntaxKind.EqualsToken
+      ts.isBinaryExpression(pattern.parent) &&
+      pattern.parent.left === pattern &&
+      pattern.parent.operatorToken.kind === ts.SyntaxKind.EqualsToken
     );
   return (
     (ts.isForOfStatement(parent) || ts.isForInStatement(parent)) && parent.initializer === node

@@ -12,7 +12,7 @@ import { elementFreshness } from "./fresh-results.ts";
 import { gathered, partGiven, soleName } from "./gathers.ts";
 import { returnedArgument } from "./is-fresh.ts";
 import { keptBy, lasts } from "./keeps.ts";
-import { mentionEvents } from "./mention-events.ts";
+import { link, mentionEvents, unpackedNames } from "./mention-events.ts";
 import { isAnything } from "../owner.ts";
 import type { Freshness, Session } from "./session.ts";
 import { boundNames, referencesTo } from "./references.ts";
@@ -304,8 +304,18 @@ function assignPattern(
   left: ts.ArrayLiteralExpression | ts.ObjectLiteralExpression,
   node: ts.BinaryExpression,
 ): void {
-  const fresh =
-    session.freshness(node.right) === "fresh" && !ts.isArrayLiteralExpression(unwrap(node.right));
+  const bare = unwrap(node.right);
+  const fresh = session.freshness(node.right) === "fresh" && !ts.isArrayLiteralExpression(bare);
+  const fields = ts.isIdentifier(bare) ? frame.cells.at(bare)?.fields : undefined;
+  const names = fields && unpackedNames(left);
+  for (const [name, id] of names ?? []) {
+    frame.forget(id.text, node);
+    const cell = frame.cells.at(id);
+    const field = fields?.get(name);
+    if (cell && field) link(frame, field, cell, node);
+    else if (cell) frame.set(cell, "unknown", node);
+  }
+  if (names) return;
   for (const target of valuesOf(left)) {
     if (ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target)) {
       const base = ts.isIdentifier(target.expression)
