@@ -80,7 +80,7 @@ export class Cells {
           : "local";
     for (const { id, declaration: at } of boundNames(name, declaration)) {
       const owned = this.oracle.ownedAt(id) ?? this.assignedType(at, id);
-      if (!owned) continue;
+      if (!owned || (owned.shape === "record" && this.isKeyed(at, id))) continue;
       const cell = this.make(id.text, owned, real, at, id);
       this.names.add(id.text);
       this.byDeclaration.set(at, cell);
@@ -93,6 +93,14 @@ export class Cells {
         );
       }
     }
+  }
+
+  /** `bands[key].dispose()`: which field of a record that is, nobody knows. */
+  private isKeyed(declaration: ts.Declaration, id: ts.Identifier): boolean {
+    return referencesTo(this.oracle, declaration, id, this.root).some(
+      ({ parent }) =>
+        ts.isElementAccessExpression(parent) && !ts.isStringLiteralLike(parent.argumentExpression),
+    );
   }
 
   /** What has no owned type of its own, as `let x;` or a parameter: its first assignment tells. */

@@ -215,8 +215,8 @@ export class Ownership {
   #record(type: ts.Type, depth: number): Owned | null {
     const declaration = type.symbol?.declarations?.[0];
     if (!declaration || depth > 1 || !isPlainObject(declaration)) return null;
-    const isResult = type.symbol.name === "IteratorYieldResult";
-    if (!isResult && this.#packages.isBuiltin(declaration.getSourceFile())) return null;
+    const isKnown = type.symbol.name === "IteratorYieldResult" || ts.isMappedTypeNode(declaration);
+    if (!isKnown && this.#packages.isBuiltin(declaration.getSourceFile())) return null;
     const properties = type.getProperties();
     if (properties.length === 0 || properties.length > 16) return null;
     const fields = new Map<Owner, string[]>();
@@ -299,8 +299,10 @@ export const typeNames = (owner: Owner): string[] =>
 const isLastResult = (type: ts.Type): boolean =>
   (type.symbol as ts.Symbol | undefined)?.name === "IteratorReturnResult";
 
+/** An object type whose fields are known: of `Record<"low" | "high", Tensor>`, too. */
 const isPlainObject = (declaration: ts.Declaration): boolean =>
   ts.isTypeLiteralNode(declaration) ||
+  ts.isMappedTypeNode(declaration) ||
   ts.isObjectLiteralExpression(declaration) ||
   ts.isInterfaceDeclaration(declaration);
 
