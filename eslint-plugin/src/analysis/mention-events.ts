@@ -114,7 +114,7 @@ function follow(
       return frame.all(cell, onlyLooksAt(inside) ? "use" : "escape", node);
     }
     case "visits":
-      return frame.all(cell, visitVerb(session, fate), node, fate.node);
+      return frame.all(cell, verbFor(session, cell, fate), node, fate.node);
     case "aliases":
       return aliases(frame, cell, node, fate);
     case "passes": {
@@ -240,6 +240,16 @@ function disposal(
   // a function that disposes its parameter may do so on some paths only
   const certain = disposesArguments(session, call, cell.owned);
   frame.all(cell, fate.conditional ? "escape" : "dispose", node, call, certain);
+}
+
+/**
+ * What a loop or a callback does to a list. Of records it may end one field, and another loop the
+ * others: see `partial-lists.ts`.
+ */
+export function verbFor(session: Session, { owned, kind }: Cell, fate: Fate): Verb {
+  const verb = visitVerb(session, fate);
+  const isOwn = kind !== "parameter" && owned.each === "record";
+  return verb === "dispose" && isOwn ? "escape" : verb;
 }
 
 /** What a loop or a callback does to each value of the list it goes through. */

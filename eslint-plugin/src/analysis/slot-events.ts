@@ -10,7 +10,7 @@ import { leavesFieldAlone, wholesIn } from "./handed-this.ts";
 import { isAnything } from "../owner.ts";
 import { givesOthers, givesPart } from "./left-out.ts";
 import { effectInside } from "./mention.ts";
-import { visitVerb } from "./mention-events.ts";
+import { verbFor } from "./mention-events.ts";
 import type { Session } from "./session.ts";
 import { callTouches, constantFor, findsHeld, leaves } from "./slot-touches.ts";
 import { isStore, type Slot, type Slots } from "./slots.ts";
@@ -71,7 +71,7 @@ export function slotEvents(session: Session, frame: Frame, node: ts.Node): void 
       return value && frame.own(cell, value, call, true, false);
     }
     case "visits":
-      return frame.all(cell, visitVerb(session, fate), mention, fate.node);
+      return frame.all(cell, verbFor(session, cell, fate), mention, fate.node);
     case "aliases": {
       if (isAnything(cell.owned.owner)) return frame.all(cell, "escape", mention); // parts may end
       const constant = constantFor(fate.node, session);
