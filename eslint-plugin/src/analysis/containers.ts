@@ -6,15 +6,17 @@
 
 /**
  * What a method does to the values of its container. `receives`: puts its arguments in; `visits`:
- * calls back for each; `reads`: looks at them; `views`: gives them
+ * calls back for each; `reads`: looks at them; `asks`: only asks which they are; `views`: gives them
  * again, in another form; `lends`: gives one of them.
  */
-export type ContainerMethod = "receives" | "visits" | "reads" | "views" | "lends" | "unknown";
+export type ContainerMethod =
+  "receives" | "visits" | "reads" | "asks" | "views" | "lends" | "unknown";
 
 const methods: Readonly<Record<ContainerMethod, readonly string[]>> = {
   receives: ["push", "unshift", "set", "add"],
   visits: ["forEach", "map", "flatMap"],
-  reads: ["some", "every", "includes", "indexOf", "join", "has", "keys", "findIndex"],
+  reads: ["some", "every", "join", "findIndex"],
+  asks: ["includes", "indexOf", "lastIndexOf", "has", "keys"],
   views: ["values", "entries", "sort", "reverse"],
   lends: ["at", "get"],
   unknown: [],

@@ -6,11 +6,14 @@
  */
 import ts from "typescript";
 import { functionHanded } from "./callee.ts";
-import { fateOf, returnsOf } from "./fate.ts";
+import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
+import { effectInside } from "./mention.ts";
+import { visitVerb } from "./mention-events.ts";
 import { referencesTo } from "./references.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { calleeNameNode, someWithin, unwrap, type FunctionWithBody } from "./syntax.ts";
+import { onlyLooksAt } from "./transfer.ts";
 
 /** Whether an expression gives some of the values a list holds, and does nothing to the rest. */
 export function givesPart(session: Session, value: ts.Expression, list: ts.Expression): boolean {
@@ -61,17 +64,36 @@ export function givesOthers(session: Session, value: ts.Expression, list: ts.Exp
 }
 
 /** `(t) => t !== null`, `(t) => !kept.has(t)`: which element it is decides. */
-function knowsElements({ oracle }: Session, fn: FunctionWithBody): boolean {
+function knowsElements(session: Session, fn: FunctionWithBody): boolean {
+  const { oracle } = session;
   const name = fn.parameters[0]?.name;
   if (!name || !ts.isIdentifier(name)) return false;
   return referencesTo(oracle, fn.parameters[0]!, name, fn).some((id) => {
     const { kind, node, member } = fateOf(id);
     if (kind === "operand") return true;
     if (kind === "read" || kind === "receiver") return /^(isDisposed|disposed)$/.test(member);
+    if (kind !== "argument" || !ts.isCallExpression(node)) return false;
     return (
-      kind === "argument" &&
-      /^(has|includes|indexOf)$/.test(calleeNameNode(node as ts.CallExpression)?.text ?? "")
+      /^(has|includes|indexOf)$/.test(calleeNameNode(node)?.text ?? "") &&
+      !(ts.isPropertyAccessExpression(node.expression) && isForgotten(session, node.expression))
     );
+  });
+}
+
+/** `stale.includes`, where `stale` is a list of this function that is only looked at. */
+function isForgotten(session: Session, { expression: list }: ts.PropertyAccessExpression): boolean {
+  const declaration = ts.isIdentifier(list) ? session.oracle.declarationAt(list) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
+  const { name } = declaration;
+  const home = enclosingFunction(declaration);
+  if (!home || !ts.isIdentifier(name)) return false;
+  const { oracle } = session;
+  return referencesTo(oracle, declaration, name, home).every((id) => {
+    if (id === name) return true;
+    const found = session.transfer(id);
+    const effect = effectInside(session, found);
+    if (effect === "visits") return visitVerb(session, found.fate) === "use";
+    return onlyLooksAt(effect);
   });
 }
 

@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
-import { enclosingFunction } from "./fate.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
 import { lineage } from "./holders.ts";
 import { onlyLooks } from "./looked-at.ts";
 import { effectInside } from "./mention.ts";
@@ -28,7 +28,15 @@ export function leaves(session: Session, mention: ts.Expression): boolean {
   if (effect === "visits") return visitVerb(session, fate) === "use";
   if (effect === "aliases") return constantFor(fate.node, session) !== undefined;
   if (effect === "enters") return onlyLooksAt(effectInside(session, found));
+  if (fate.kind === "receiver" && /^(slice|filter)$/.test(fate.member))
+    return isPartLookedAt(session, fate.node as ts.Expression);
   return fate.kind === "read" || isUsedByOther(session, mention);
+}
+
+/** `const stale = this.xs.slice(0, n)`, of which the function only asks. */
+function isPartLookedAt(session: Session, part: ts.Expression): boolean {
+  const { kind, node } = fateOf(part);
+  return kind === "bound" && constantFor(node, session) !== undefined;
 }
 
 /** `new Pass(this.target)`: in the hands of what goes on using it and never frees it. */

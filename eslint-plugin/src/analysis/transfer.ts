@@ -119,6 +119,12 @@ export const mentions: readonly Row[] = [
     kind: "receiver",
     when: (m) => m.container === "reads",
     effect: "borrows",
+    example: "ts.some(use)",
+  },
+  {
+    kind: "receiver",
+    when: (m) => m.container === "asks",
+    effect: "nothing",
     example: "ts.includes(x)",
   },
   {
