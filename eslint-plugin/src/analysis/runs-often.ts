@@ -22,6 +22,7 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "./syntax.ts";
+import { isOnOtherWay } from "./ways.ts";
 
 /** Names of functions that are made to run again and again. */
 const often = new RegExp(
@@ -45,12 +46,16 @@ const repeats = new RegExp(
     "requestAnimationFrame|handle|click|change|submit|keydown|keyup|mousePressed|mouseClicked)$",
 );
 
-/** Whether a function is known to run more than once, or called by who knows whom. */
-export function runsOften(session: Session, place: ts.Node): boolean {
+/**
+ * Whether a function is known to run more than once, or called by who knows whom.
+ *
+ * @param bare whether those may call one more than once that takes nothing, too
+ */
+export function runsOften(session: Session, place: ts.Node, bare = false): boolean {
   if (surelyRunsOften(session, place)) return true;
   const name = nameOf(place);
   if (handedTo(place) || name === undefined || !hasBody(place)) return false;
-  if (place.parameters.length === 0 || once.test(name)) return false;
+  if ((place.parameters.length === 0 && !bare) || once.test(name)) return false;
   const { calls, values } = callSitesOf(session.oracle, place, "program");
   if (calls.some(isInConstructor)) return false;
   if (calls.length > 0 && calls.every((c) => isOncePerPart(session, c))) return false;
@@ -114,8 +119,7 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   const { calls: named, values } = callSitesOf(session.oracle, fn, "program");
   const kept = values.map((value) => callsByProperty(session.oracle, value));
   const calls = [...named, ...kept.flat()];
-  if (calls.some((call, i) => calls.slice(i + 1).some((other) => isCallAfter(call, other))))
-    return true;
+  if (isCalledTwice(session, calls, once.test(nameOf(fn) ?? ""))) return true;
   const others = values.filter((_, i) => kept[i]?.length === 0);
   return [...calls.filter((c) => isSurely(session, c, fn)), ...others].some((site) => {
     const caller = enclosingFunction(site);
@@ -190,14 +194,37 @@ export function isCalledInLoop(session: Session, fn: ts.Node): boolean {
   });
 }
 
-/** `x.load(); x.load();`: two statements of one block call a function, on the same object. */
-function isCallAfter(call: CallLike, other: CallLike): boolean {
-  const [one, two] = [call.parent, other.parent];
-  const isStatement = ts.isExpressionStatement(one) && ts.isExpressionStatement(two);
+/**
+ * `x.roll(a).size + x.roll(b).size`: a function calls it twice, on the same object. What makes
+ * something ready, it does so in two statements of one block.
+ */
+function isCalledTwice(session: Session, calls: readonly CallLike[], isFirst: boolean): boolean {
+  const homes = new Map<ts.Node, CallLike[]>();
+  return calls.some((call) => {
+    const home = isFirst
+      ? ts.isExpressionStatement(call.parent) && call.parent.parent
+      : enclosingFunction(call);
+    if (!home) return false;
+    const before = homes.get(home) ?? [];
+    homes.set(home, [...before, call]);
+    return before.some(
+      (other) =>
+        call.expression.getText() === other.expression.getText() &&
+        isOnSame(session, other, call) &&
+        !isOnOtherWay(other, call),
+    );
+  });
+}
+
+/** Whether two calls are on `this`, or on one variable that stays what it is. */
+function isOnSame({ oracle }: Session, call: CallLike, other: CallLike): boolean {
+  const [root, its] = [rootOf(call.expression), rootOf(other.expression)];
+  if (root === call.expression || !ts.isIdentifier(root) || !ts.isIdentifier(its)) return true;
+  const declaration = oracle.declarationAt(root);
+  if (!declaration || declaration !== oracle.declarationAt(its)) return false;
   return (
-    isStatement &&
-    one.parent === two.parent &&
-    call.expression.getText() === other.expression.getText()
+    !ts.isVariableDeclaration(declaration) ||
+    (ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Let) === 0
   );
 }
 

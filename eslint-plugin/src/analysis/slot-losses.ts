@@ -127,8 +127,12 @@ const fillsOnly = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
 function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
   const place = enclosingFunction(node);
   if (!place) return false;
-  const often = owned.owner.lost === "repeated" ? surelyRunsOften : runsOften;
-  return often(session, place) || isEffectAgain(place);
+  const { lost, policy } = owned.owner;
+  const isOften =
+    lost === "repeated"
+      ? surelyRunsOften(session, place)
+      : runsOften(session, place, policy === "protocol");
+  return isOften || isEffectAgain(place);
 }
 
 /** Whether every function that fills a slot ends what it put there before it returns. */

@@ -1,7 +1,7 @@
 /**
  * Ways: whether two places of a function lie on ways of which only one is taken: the branches of an
- * `if`, the clauses of a `switch`, and what comes after a branch that leaves. Pure questions about
- * syntax; used by the verbs about fields and removed elements.
+ * `if`, the arms of `a ? b : c`, the clauses of a `switch`, and what comes after a branch that
+ * leaves. Pure questions about syntax; used by the verbs about fields and removed elements.
  */
 import ts from "typescript";
 import { within } from "./syntax.ts";
@@ -13,6 +13,8 @@ export function isOnOtherWay(at: ts.Node, other: ts.Node): boolean {
     if (within(other, node)) return false;
     if (ts.isCaseOrDefaultClause(node) && ts.isCaseBlock(parent) && within(other, parent))
       return isOtherClause(node, parent, other);
+    if (ts.isConditionalExpression(parent) && node !== parent.condition)
+      if (within(other, parent.whenTrue) || within(other, parent.whenFalse)) return true;
     if (!ts.isIfStatement(parent) || node === parent.expression) continue;
     const isArm = within(other, parent) && !within(other, parent.expression);
     if (isArm || (other.pos >= parent.end && leaves(node))) return true;
