@@ -25,8 +25,13 @@ export function factsBetween(from: Segment, to: Segment): Fact[] {
     leaf = ts.isParenthesizedExpression(leaf) ? leaf.expression : leaf.right;
   const truth = polarity(leaf, to.first);
   if (truth === undefined) return [];
-  if (truth === "null" || truth === "present")
-    return isNamed(leaf) ? [{ id: leaf, is: truth }] : [];
+  if (truth === "null" || truth === "present") {
+    const field = fieldOf(leaf);
+    return [
+      ...(isNamed(leaf) ? [{ id: leaf, is: truth }] : []),
+      ...(field ? [{ ...field, is: truth }] : []),
+    ];
+  }
   return factsOf(leaf, truth === "true");
 }
 

@@ -94,9 +94,8 @@ class Flow {
     for (const segment of this.paths.returned)
       if (exceptions || !segment.yields) this.leaks(segment);
     if (exceptions) for (const segment of this.paths.thrown) this.leaks(segment);
-    for (const { cell, value } of leftByTurns(this.paths, this.outs))
-      this.leaksOf(cell, value, undefined);
-    for (const { cell, value, exit } of leftOnWays(this.paths, this.outs))
+    const { paths, outs } = this;
+    for (const { cell, value, exit } of [...leftByTurns(paths, outs), ...leftOnWays(paths, outs)])
       this.leaksOf(cell, value, exit);
     return this.problems;
   }
@@ -382,7 +381,8 @@ class Flow {
       if (!isLocalLife(site.cell)) continue;
       const at = partOf(cell, site.cell) ? site.cell : cell;
       const always = !ends && (at !== cell || !cell.seen.has("alias"));
-      const never = !ends && !(v.bits & (disposed | escaped));
+      const isHandedOver = exit && ts.isBreakStatement(exit) && cell.seen.has("alias");
+      const never = !ends && !isHandedOver && !(v.bits & (disposed | escaped));
       this.report({ kind: "leak", site, always, never, exit, cell: at });
     }
   }

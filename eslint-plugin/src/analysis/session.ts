@@ -89,3 +89,19 @@ export interface Session {
   /** Whether a file can hold owned values at all. */
   reaches(file: ts.SourceFile): boolean;
 }
+
+/** Whether two summaries say the same. */
+export const sameSummary = (a: Summary, b: Summary): boolean =>
+  a.result === b.result &&
+  a.parameters.length === b.parameters.length &&
+  a.parameters.every((effect, i) => {
+    const other = b.parameters[i];
+    return (
+      other !== undefined &&
+      effect.disposes === other.disposes &&
+      effect.stores === other.stores &&
+      effect.returns === other.returns &&
+      effect.givesBack === other.givesBack &&
+      effect.calls === other.calls
+    );
+  });

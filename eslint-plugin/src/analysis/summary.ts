@@ -9,16 +9,29 @@ import { functionHanded } from "./callee.ts";
 import { handedTo } from "./callbacks.ts";
 import { isInline, outlivesMaker } from "./closures.ts";
 import { builtinArgument } from "./containers.ts";
+import { callsDisposeSymbol } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
 import { resultFreshness } from "./fresh-results.ts";
 import { isAttached } from "./keeps.ts";
 import { isMadeToEnd } from "./left-fields.ts";
 import type { Transfer } from "./mention.ts";
-import { calleeNameNode, memberName, type CallLike, type FunctionWithBody } from "./syntax.ts";
+import {
+  asSaid,
+  calleeNameNode,
+  memberName,
+  type CallLike,
+  type FunctionWithBody,
+} from "./syntax.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { boundNames, referencesTo } from "./references.ts";
-import type { CallMode, ParameterEffect, Session, Summary } from "./session.ts";
+import {
+  sameSummary,
+  type CallMode,
+  type ParameterEffect,
+  type Session,
+  type Summary,
+} from "./session.ts";
 
 /** Builds the summaries of one session; they live as long as the program. */
 export class Summaries {
@@ -67,21 +80,6 @@ function summarise(session: Session, fn: FunctionWithBody): Summary {
     Object.assign(session.asking, outer);
   }
 }
-
-const sameSummary = (a: Summary, b: Summary): boolean =>
-  a.result === b.result &&
-  a.parameters.length === b.parameters.length &&
-  a.parameters.every((effect, i) => {
-    const other = b.parameters[i];
-    return (
-      other !== undefined &&
-      effect.disposes === other.disposes &&
-      effect.stores === other.stores &&
-      effect.returns === other.returns &&
-      effect.givesBack === other.givesBack &&
-      effect.calls === other.calls
-    );
-  });
 
 /** What a body does to a parameter, whatever its tags say. */
 export const bodyEffect = (
@@ -200,6 +198,7 @@ function note(
   if (closure !== fn && closure && owned && outlivesMaker(session, fn, closure))
     effect.stores = true;
   if (!owned && kind === "element") {
+    effect.disposes ||= callsDisposeSymbol(fateOf(id));
     notePicked(session, fn, node as ts.Expression, effect, hops);
     return;
   }
@@ -208,6 +207,10 @@ function note(
     noteTransfer(session, fn, id, session.transfer(id), effect, hops);
     return;
   }
+  const call = node as CallLike;
+  const isHandedBack = builtinArgument(calleeNameNode(call)?.text ?? "") === "passes";
+  if (isHandedBack && hops < 3 && session.oracle.callee(call).builtin)
+    return note(session, fn, asSaid(call), effect, hops + 1);
   effect.stores ||= putsAway(node as CallLike) || isPartOfResult(session, node as CallLike, id);
   const mode = session.callback(node as CallLike, id);
   if (mode !== "unknown") effect.calls = mergeModes(effect.calls, mode); // else perhaps in a scope
@@ -239,9 +242,14 @@ function notePicked(
 const putsAway = (call: CallLike): boolean =>
   builtinArgument(calleeNameNode(call)?.text ?? "") === "takes";
 
-/** `list.map(…)` of a `T[]`: what a callback gives or keeps may be what the caller owns. */
+/**
+ * `list.map(…)` of a `T[]`, `t.dispose()` of a `t` of some type: what a callback gives or
+ * keeps may be what the caller owns.
+ */
 function noteUnknownList(session: Session, id: ts.Expression, effect: ParameterEffect): void {
   const { member, node } = fateOf(id);
+  const isEnd = session.settings.owners.some(({ dispose }) => dispose.methods.includes(member));
+  if (isEnd) effect.disposes = true;
   if (parts.has(member)) effect.stores = true;
   const callback = (node as ts.CallExpression).arguments[0];
   const fn = callback && functionHanded(session.oracle, callback);

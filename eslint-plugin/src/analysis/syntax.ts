@@ -144,6 +144,14 @@ export const isUsing = (declaration: ts.Node): boolean =>
   ts.isVariableDeclarationList(declaration.parent) &&
   isUsingList(declaration.parent);
 
+/** `Object.values(parts) as Tensor[]`: an expression as what the program says that it is. */
+export function asSaid(node: ts.Expression): ts.Expression {
+  let said = node;
+  while (ts.isAsExpression(said.parent) || ts.isParenthesizedExpression(said.parent))
+    said = said.parent;
+  return said;
+}
+
 /** Whether an assignment operator writes what stands at its left. */
 export const assigns = (operator: ts.SyntaxKind): boolean =>
   operator >= ts.SyntaxKind.FirstAssignment && operator <= ts.SyntaxKind.LastAssignment;

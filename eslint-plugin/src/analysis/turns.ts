@@ -12,6 +12,8 @@ import { leakIsOneWay, nil, none, owned, type State, type Value } from "./states
 export interface LeftByTurn {
   cell: Cell;
   value: Value;
+  /** The `break` that leaves it. */
+  exit: ts.Node | undefined;
 }
 
 /** Every such variable, one for each way back. */
@@ -28,11 +30,28 @@ export function leftByTurns(
       if ((places.get(way) ?? 0) < at) continue;
       for (const [cell, value] of outs.get(way) ?? [])
         if ((isOwned(value) || leakIsOneWay(value.bits, cell)) && isOf(cell, loop))
-          found.push({ cell, value });
+          found.push({ cell, value, exit: undefined });
     }
   }
-  return found;
+  return [...found, ...leftByBreaks(segments, outs)];
 }
+
+/** `if (done) break; w = next;`: what the last turn made and did not hand on. */
+function leftByBreaks(
+  segments: readonly Segment[],
+  outs: ReadonlyMap<Segment, State>,
+): LeftByTurn[] {
+  return segments.flatMap((segment) => {
+    const way = segment.last ?? segment.first;
+    const loop = way && ts.isBreakStatement(way) ? ts.findAncestor(way, isLoopOrSwitch) : undefined;
+    if (!loop || !isLoop(loop)) return [];
+    return [...(outs.get(segment) ?? [])].flatMap(([cell, value]) =>
+      isOwned(value) && isOf(cell, loop) ? [{ cell, value, exit: way }] : [],
+    );
+  });
+}
+
+const isLoopOrSwitch = (node: ts.Node): boolean => isLoop(node) || ts.isSwitchStatement(node);
 
 const isLoop = (node: ts.Node): node is ts.IterationStatement =>
   ts.isIterationStatement(node, false);

@@ -9,12 +9,13 @@ import { labelOf, markOf } from "../analysis/consume.ts";
 import type { Cell } from "../analysis/cells.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
 import type { Problem } from "../analysis/flow.ts";
+import { endsDevice } from "../analysis/endings.ts";
 import { lasts } from "../analysis/keeps.ts";
 import { halfEnded } from "../analysis/half-ended.ts";
 import { leftFields } from "../analysis/left-fields.ts";
 import type { Oracle } from "../analysis/oracle.ts";
 import { leftElements } from "../analysis/partial-lists.ts";
-import { isAsync, unwrap } from "../analysis/syntax.ts";
+import { hasBody, isAsync, unwrap } from "../analysis/syntax.ts";
 import { onlyLooksAt } from "../analysis/transfer.ts";
 import { referencesTo } from "../analysis/references.ts";
 import { rule, spanOf, type Fix, type Suggestion } from "../create-rule.ts";
@@ -79,6 +80,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       const { cell, exit, always, never, site } = problem;
       const scopes = cell.owned.owner.scopes.length > 0 && !lasts(file.session, site.value);
       if (scopes && file.session.scopeAt(site.value) !== "out") continue;
+      if (goesWithDevice(file, problem)) continue;
       const stays = always && !site.partial && canBecomeUsing(file, problem);
       const provable = stays && file.session.sure.freshness(problem.site.value) === "fresh";
       const suggest: Suggestion<Id>[] = [];
@@ -106,7 +108,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
           name: labelOf(problem.site.value),
           line: exit ?? "",
           cure: cureFor(file, problem),
-          how: exit && ts.isThrowStatement(exit) ? "throws" : "returns",
+          how: exit ? wordFor(exit) : "",
         },
         fix: provable ? using : null,
         suggest,
@@ -147,6 +149,17 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     }
   },
 });
+
+/** `device.destroy()` in the same function: frees what was made with the device. */
+function goesWithDevice(file: FileAnalysis, { site, cell }: Leak): boolean {
+  const home = cell.owned.owner.policy === "generic" ? enclosingFunction(site.value) : undefined;
+  return home !== undefined && hasBody(home) && endsDevice(file.session, home.body);
+}
+
+const wordFor = (exit: ts.Node): string => {
+  if (ts.isThrowStatement(exit)) return "throws";
+  return ts.isBreakStatement(exit) ? "breaks" : "returns";
+};
 
 const messageFor = (never: boolean, many: boolean, exit: ts.Node | undefined): Id => {
   if (never) return many ? "elements" : "never";
