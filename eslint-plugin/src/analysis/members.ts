@@ -8,6 +8,7 @@ import type { Facts } from "./facts.ts";
 import { enclosingFunction, returnsOf } from "./fate.ts";
 import { joinAll } from "./join.ts";
 import { entryOf } from "./looked-at.ts";
+import { isOfMovedScope } from "./open-scopes.ts";
 import type { Transfer } from "./mention.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
@@ -227,12 +228,14 @@ export function isHandedOn({ effect, fate }: Transfer, except: readonly Effect[]
   return handedOn || renamed || listed;
 }
 
-/** Whether a base class owns what a field holds: it sees no `#private` one. */
+/** Whether a base class owns what a field holds, which sees no `#private` one, or a scope does. */
 export const isManaged = (
   session: Session,
   node: ts.ClassLikeDeclaration,
-  { name, owned }: Member,
-): boolean => !name.startsWith("#") && managed(session, node, owned.owner.managers);
+  { name, owned, at }: Member,
+): boolean =>
+  (!name.startsWith("#") && managed(session, node, owned.owner.managers)) ||
+  isOfMovedScope(session, at);
 
 /** Whether one of some classes of a library is a base of a class. */
 export const managed = (

@@ -5,6 +5,8 @@
 import ts from "typescript";
 import type { Session } from "./session.ts";
 import { handedTo } from "./callbacks.ts";
+import { enclosingFunction } from "./fate.ts";
+import { referencesTo } from "./references.ts";
 import { unwrap } from "./syntax.ts";
 
 /** Whether a place is reached without a scope: by every caller, or by some. */
@@ -185,10 +187,51 @@ function holdsScope(session: Session, statement: ts.Statement): boolean {
     ts.isVariableStatement(statement) &&
     (statement.declarationList.flags & ts.NodeFlags.Using) !== 0 &&
     statement.declarationList.declarations.some(
-      (d) => d.initializer && opensScope(session, d.initializer) && !isRootScope(d.initializer),
+      (d) =>
+        d.initializer &&
+        opensScope(session, d.initializer) &&
+        !isRootScope(d.initializer) &&
+        !isMovedOn(session, d),
     )
   );
 }
+
+/** `this.scope = scope.move()`: what a scope has goes on with it, and ends when that does. */
+function isMovedOn({ oracle }: Session, declaration: ts.VariableDeclaration): boolean {
+  const { name } = declaration;
+  const home = enclosingFunction(declaration);
+  if (!home || !ts.isIdentifier(name)) return false;
+  return referencesTo(oracle, declaration, name, home).some(
+    ({ parent }) =>
+      ts.isPropertyAccessExpression(parent) &&
+      parent.name.text === "move" &&
+      ts.isCallExpression(parent.parent),
+  );
+}
+
+/**
+ * Whether a scope that lives on has what is made at a place: `this.scope.run(() => …)`,
+ * `this.scope.attach(x)`, or anything before `this.scope = scope.move()`.
+ */
+export function isOfMovedScope(session: Session, value: ts.Expression): boolean {
+  const made = unwrap(value);
+  if (ts.isCallExpression(made) && ts.isPropertyAccessExpression(made.expression)) {
+    const { expression: on, name } = made.expression;
+    const isKept = ["run", "attach", "carry"].includes(name.text);
+    if (isKept && session.oracle.typeName(on) === "DisposeScope") return true;
+  }
+  const home = enclosingFunction(value);
+  return session.oracle.facts
+    .variables(value.getSourceFile())
+    .some(
+      (d) =>
+        enclosingFunction(d) === home &&
+        d.initializer !== undefined &&
+        opensScope(session, d.initializer) &&
+        isMovedOn(session, d),
+    );
+}
+
 function nameOfScope(statement: ts.Statement): string | null {
   const name = ts.isVariableStatement(statement)
     ? statement.declarationList.declarations[0]?.name
