@@ -11,6 +11,7 @@ const O = "no-overwritten-tensor";
 const X = "no-use-after-dispose";
 const M = "require-member-disposal";
 const T = "no-leaked-temporary";
+const E = "no-dropped-element";
 
 const webgpu = casesOf(test);
 webgpu(
@@ -305,4 +306,50 @@ webgpu(
   frame("this.b.destroy(); } fill() { this.b = this.d.createBuffer({}); } }"),
   [O],
 );
+
+/** A list, and how a function takes one of it out by name. */
+const listed = (remove: string): string =>
+  "export class All { all: GPUBuffer[] = []; add(d: GPUDevice) { const b = d.createBuffer({}); " +
+  `this.all.push(b); return b; } remove(b: GPUBuffer) { ${remove} } destroy() { for (const b of ` +
+  "this.all) b.destroy(); } }";
+webgpu(
+  "what is taken out by its place and ended by its name",
+  listed("const i = this.all.indexOf(b); if (i < 0) return; this.all.splice(i, 1); b.destroy();"),
+  [],
+);
+webgpu(
+  "what is ended by its name and taken out",
+  listed("b.destroy(); this.all.splice(this.all.indexOf(b), 1);"),
+  [],
+);
+webgpu("what is taken out and not ended", listed("this.all.splice(this.all.indexOf(b), 1);"), [E]);
+webgpu(
+  "what goes with its device",
+  "export async function f(a: GPUAdapter) { const d = await a.requestDevice(); const b = " +
+    "d.createBuffer({}); d.queue.writeBuffer(b, 0, {}); d.destroy(); }",
+  [],
+);
+webgpu(
+  "what is made again when the device is lost",
+  "export class View { d: GPUDevice | null = null; b: GPUBuffer | null = null; async init(a: " +
+    "GPUAdapter) { this.d = await a.requestDevice(); (this.d as any).lost.then(() => " +
+    "this.init(a)); this.b = this.d.createBuffer({}); } }",
+  [],
+);
+webgpu(
+  "a field that a helper ends and gives as null",
+  "const del = <T extends { destroy(): void }>(x: T | null): null => { x?.destroy(); return null; " +
+    "};\nexport class View { t: GPUTexture | null = null; constructor(private d: GPUDevice) {} " +
+    "resize() { this.t = del(this.t); this.t = this.d.createTexture({}); } }",
+  [],
+);
+
+/** A field that a method of its own fills, and how another calls that. */
+const made = (call: string): string =>
+  "export class View { t: GPUTexture | null = null; constructor(private d: GPUDevice) {} " +
+  "private make(n: number) { this.t = this.d.createTexture({ n }); } update(n: number) { " +
+  `${call} } draw() { this.t?.createView(); } }`;
+webgpu("what an update makes by another method", made("this.make(n);"), [O]);
+webgpu("what it makes once", made("if (!this.t) this.make(n);"), []);
+webgpu("what it makes unless it is there", made("if (this.t) return; this.make(n);"), []);
 test.run();

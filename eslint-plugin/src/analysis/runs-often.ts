@@ -123,6 +123,7 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   const others = values.filter((_, i) => kept[i]?.length === 0);
   return [...calls.filter((c) => isSurely(session, c, fn)), ...others].some((site) => {
     const caller = enclosingFunction(site);
+    if (caller && isForLoss(caller)) return false;
     const isMember = isOfObject(fn) || kept.some((list) => list.some((call) => call === site));
     const home = isMember ? homeOfReceiver(session, site) : undefined;
     if (home && within(home, caller ?? home)) {
@@ -140,10 +141,35 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     if (caller && ts.isConstructorDeclaration(caller) && isOfThis(site)) return false;
     if (caller && handedTo(caller)) return isHandler(session, caller);
     if (!caller || caller === fn) return false;
+    if (often.test(nameOf(caller) ?? "") && isStraight(site, caller)) return true;
     return (
       (hasBody(caller) && makesAnew(session, caller)) || isCalledAgain(session, caller, depth + 1)
     );
   });
+}
+
+/** `setCount(n) { this.make(n); }`: whoever runs a function comes to a place in it. */
+function isStraight(site: ts.Node, caller: ts.Node): boolean {
+  for (let at = site; at !== caller; at = at.parent) {
+    const { parent } = at;
+    if (ts.isBlock(parent)) {
+      const before = parent.statements.filter((s) => s.end <= site.pos);
+      if (before.some((s) => someWithin(s, ts.isReturnStatement))) return false;
+    } else if (
+      (ts.isStatement(parent) && !ts.isExpressionStatement(parent)) ||
+      ts.isConditionalExpression(parent) ||
+      ts.isBinaryExpression(parent)
+    )
+      return false;
+  }
+  return true;
+}
+
+/** `device.lost.then(() => this.init())`: what there was before is gone with its device. */
+function isForLoss(caller: ts.Node): boolean {
+  const host = handedTo(caller);
+  const on = host && ts.isPropertyAccessExpression(host.expression) && host.expression.expression;
+  return on !== undefined && on !== false && /(^|\.)lost$/.test(on.getText());
 }
 
 /** `if (type === "init") await setUp();`: what starts a worker comes once. */

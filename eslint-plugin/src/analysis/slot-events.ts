@@ -126,6 +126,7 @@ export function slotStoreEvents(session: Session, frame: Frame, node: ts.BinaryE
   const value = valueGiven(node);
   if (isNullish(value)) return frame.set(cell, "null", node);
   if (isEmptyContainer(value)) return frame.set(cell, "none", node);
+  if (!session.oracle.ownedAt(value)) return frame.set(cell, "unknown", node); // `drop(this.x)`
   const keeps = node.operatorToken.kind !== ts.SyntaxKind.EqualsToken;
   const nullable = session.oracle.ownedAt(value)?.nullable === true;
   frame.own(cell, value, node, keeps, nullable && !keeps);

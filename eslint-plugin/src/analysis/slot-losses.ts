@@ -11,7 +11,7 @@ import { enclosingFunction } from "./fate.ts";
 import type { Problem } from "./flow.ts";
 import { givesOthers, givesPart } from "./left-out.ts";
 import type { LostStore } from "./lost-stores.ts";
-import { reach } from "./members.ts";
+import { fieldOfThis, reach } from "./members.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { isCalledInLoop, runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
@@ -132,7 +132,7 @@ function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
     lost === "repeated"
       ? surelyRunsOften(session, place)
       : runsOften(session, place, policy === "protocol");
-  return isOften || isEffectAgain(place);
+  return isOften || isEffectAgain(place) || replacesAnother(session, place);
 }
 
 /** Whether every function that fills a slot ends what it put there before it returns. */
@@ -163,6 +163,20 @@ const statementOf = (node: ts.Node): ts.Node => ts.findAncestor(node, ts.isState
 const leavesHere = (node: ts.Node, home: ts.Node): boolean =>
   (ts.isReturnStatement(node) || ts.isBreakOrContinueStatement(node)) &&
   enclosingFunction(node) === home;
+
+/** `this.h?.dispose(); this.h = x; this.g = y;`: what ends one place before it fills it comes again. */
+function replacesAnother(session: Session, place: ts.Node): boolean {
+  if (ts.isConstructorDeclaration(place)) return false;
+  const ended = new Set<string>();
+  return someWithin(place, (node) => {
+    const field = fieldOfThis(node);
+    if (!field || enclosingFunction(node) !== place) return false;
+    const text = node.getText();
+    if (isTarget(node)) return ended.has(text);
+    if (session.transfer(node as ts.Expression).effect === "disposes") ended.add(text);
+    return false;
+  });
+}
 
 /**
  * Whether a function comes to its store once, or a method that starts an object fills a field

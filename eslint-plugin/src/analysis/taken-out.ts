@@ -20,13 +20,42 @@ import { onlyLooksAt } from "./transfer.ts";
 /** Whether what a call takes out of a list is out of reach when its function ends. */
 export function isLostWhenTaken(session: Session, taken: ts.CallExpression): boolean {
   const fate = fateOf(taken);
-  if (fate.kind === "dropped") return true;
+  if (fate.kind === "dropped") return !isEndedByName(session, taken);
   const target = taken.expression;
   if (!ts.isPropertyAccessExpression(target) || !holdsOwn(session, target.expression)) return false;
   if (fate.kind === "bound" && ts.isVariableDeclaration(fate.node))
     return namesOnlyLook(session, fate.node);
   const looks = ["receiver", "read", "element", "operand", "argument"].includes(fate.kind);
   return looks && staysUnnamed(session, taken);
+}
+
+/** `xs.splice(xs.indexOf(x), 1); x.dispose();`: the function has what it takes out by its name. */
+function isEndedByName(session: Session, taken: ts.CallExpression): boolean {
+  const home = enclosingFunction(taken);
+  const [at] = taken.arguments;
+  if (!home || !at) return false;
+  const value = valueSought(session, at);
+  const declaration = value && session.oracle.declarationAt(value);
+  const name = declaration && variableName(declaration);
+  if (!name) return false;
+  return referencesTo(session.oracle, declaration, name, home).some(
+    (id) => id !== name && session.transfer(id).effect === "disposes",
+  );
+}
+
+/** The `x` of `xs.indexOf(x)`, or of a constant that is given that. */
+function valueSought(session: Session, index: ts.Expression): ts.Identifier | undefined {
+  const bare = unwrap(index);
+  if (ts.isIdentifier(bare)) {
+    const source = session.oracle.declarationAt(bare);
+    const given = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
+    return given && !ts.isIdentifier(unwrap(given)) ? valueSought(session, given) : undefined;
+  }
+  if (!ts.isCallExpression(bare) || !ts.isPropertyAccessExpression(bare.expression))
+    return undefined;
+  const [sought] = bare.arguments;
+  const isSearch = /^(indexOf|lastIndexOf)$/.test(bare.expression.name.text);
+  return isSearch && sought && ts.isIdentifier(sought) ? sought : undefined;
 }
 
 /** Whether the names that a declaration gives what it is made of only look at it. */
