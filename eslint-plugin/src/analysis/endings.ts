@@ -102,7 +102,7 @@ const disposers = (node: ts.ClassLikeDeclaration, { owner }: Owned): readonly En
 /** Names of methods that end an object when they end something that it holds. */
 export const closing = new RegExp(
   "^(on_?)?(destroy|dispose)(_?(all|resources))?$|" +
-    "^(close|shut_?down|terminate|tear_?down|clean_?up|unload|release|free)$",
+    "^(close|end|shut_?down|terminate|tear_?down|clean_?up|unload|release|free)$",
   "i",
 );
 

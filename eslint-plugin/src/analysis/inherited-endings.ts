@@ -34,6 +34,31 @@ export function inheritsEnding(session: Session, node: ts.ClassLikeDeclaration):
   );
 }
 
+/**
+ * Whether a class has its ending from a class of the program that ends what it has by it, and that
+ * calls no method of this one.
+ */
+export function inheritsFromOwn(session: Session, node: ts.ClassLikeDeclaration): boolean {
+  const { oracle } = session;
+  const [, ...above] = lineage(node, oracle);
+  const own = new Set(node.members.flatMap((m) => (m.name ? [memberName(m.name)] : [])));
+  for (const base of above) {
+    const ending = base.members.find(
+      (m): m is ts.MethodDeclaration =>
+        ts.isMethodDeclaration(m) && m.body !== undefined && isEndingName(memberName(m.name)),
+    );
+    if (!ending) continue;
+    const run = reach(oracle.facts, base, [ending]);
+    const callsOwn = (at: ts.Node): boolean => {
+      const name = ts.isCallExpression(at) ? fieldOfThis(at.expression)?.name.text : undefined;
+      return name !== undefined && own.has(name);
+    };
+    if ([...run].some((fn) => someWithin(fn, callsOwn))) return false;
+    return ownedMembers(session, base).some((m) => meansToEnd(run, m.name, m.owned));
+  }
+  return false;
+}
+
 /** Whether a field is left by an ending that its class inherits: nobody else has or ends it. */
 export const isLeftByBase = (
   session: Session,

@@ -224,8 +224,22 @@ export function isHandedOn({ effect, fate }: Transfer, except: readonly Effect[]
   if (except.includes(effect)) return false;
   const handedOn = fate.kind === "argument" && effect !== "borrows" && effect !== "passes";
   const renamed = fate.kind === "assigned" || fate.kind === "field";
-  const listed = fate.literal !== null && fate.kind !== "argument" && fate.kind !== "returned";
+  const listed =
+    fate.literal !== null && !["argument", "returned"].includes(fate.kind) && !isWalked(fate);
   return handedOn || renamed || listed;
+}
+
+/** `for (const t of [this.a, this.b]) t?.dispose()`: each is only asked. */
+function isWalked({ kind, node }: Transfer["fate"]): boolean {
+  if (kind !== "iterated" || !ts.isForOfStatement(node)) return false;
+  const list = node.initializer;
+  const name = ts.isVariableDeclarationList(list) ? list.declarations[0]?.name : undefined;
+  if (!name || !ts.isIdentifier(name)) return false;
+  const goesOn = (at: ts.Node): boolean =>
+    ts.isIdentifier(at) &&
+    at.text === name.text &&
+    !(ts.isPropertyAccessExpression(at.parent) && at.parent.expression === at);
+  return !someWithin(node.statement, goesOn);
 }
 
 /** Whether a base class owns what a field holds, which sees no `#private` one, or a scope does. */

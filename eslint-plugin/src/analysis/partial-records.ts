@@ -59,12 +59,20 @@ export function leftOutOf(
   });
 }
 
-/** What `noGrad(() => ({ a, b }))` gives is what its callback does. */
+/**
+ * What `noGrad(() => ({ a, b }))` gives is what its callback does; each of what `xs.map((x) => ({ a,
+ * b }))` gives, too.
+ */
 function literalIn(session: Session, value: ts.Expression): ts.Expression {
   const owned = ts.isCallExpression(value) ? session.oracle.ownedAt(value) : null;
   if (!owned || !ts.isCallExpression(value)) return value;
-  const callback = scopeCallback(session, value, session.oracle.callee(value), owned);
+  const callee = session.oracle.callee(value);
+  const makesEach = callee.builtin && /^(map|from)$/.test(callee.name);
+  const callback = makesEach
+    ? value.arguments[callee.name === "map" ? 0 : 1]
+    : scopeCallback(session, value, callee, owned);
   const fn = callback && functionHanded(session.oracle, callback);
+  if (fn && fn.getSourceFile() !== value.getSourceFile()) return value;
   const [only, ...others] = fn ? returnsOf(fn) : [];
   return only && others.length === 0 ? unwrap(only) : value;
 }

@@ -27,6 +27,7 @@ import {
   endedLater,
   endingWithoutSuper,
   inheritsEnding,
+  inheritsFromOwn,
   isLeftByBase,
 } from "../analysis/inherited-endings.ts";
 import { endlessObjects } from "../analysis/endless-objects.ts";
@@ -171,7 +172,8 @@ function checkClass(
   const base = baseOf(node) !== undefined;
   if (methods.length === 0) {
     if (members.length === 0) return forgotten;
-    const left = base && inheritsEnding(file.session, node);
+    const left =
+      base && (inheritsEnding(file.session, node) || inheritsFromOwn(file.session, node));
     for (const m of left ? members : [])
       if (isLeftByBase(file.session, node, m))
         report({
