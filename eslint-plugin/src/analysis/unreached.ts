@@ -97,6 +97,8 @@ export interface Unnamed {
   label: string;
   field: string | undefined;
   at: number;
+  /** What a list has at that place may be undefined to TypeScript; or nobody knows of how many. */
+  list?: "known" | "unknown";
 }
 
 /** What a pattern leaves out: fields by name, places of a tuple by position. */
@@ -116,11 +118,28 @@ function leftOut(
           .map((field, at) => ({ label: `\`${field}\``, field, at }))
       : [];
   }
-  const length = owned.shape === "many" ? session.oracle.tupleLength(node) : 0;
+  const tuple = owned.shape === "many" ? session.oracle.tupleLength(node) : 0;
+  const parts = owned.shape === "many" && tuple === 0 ? partsOf(pattern, node) : undefined;
+  const length = parts?.length ?? tuple;
   return Array.from({ length }, (_, i) => i)
     .filter((i) => {
       const e = pattern.elements[i];
       return e === undefined || ts.isOmittedExpression(e);
     })
-    .map((at) => ({ label: `number ${String(at + 1)}`, field: undefined, at }));
+    .map((at) => ({
+      ...{ label: `number ${String(at + 1)}`, field: undefined, at },
+      ...(parts ? { list: parts.list } : {}),
+    }));
+}
+
+/** How many values there are at least of what splits one into several. */
+function partsOf(
+  { elements }: ts.BindingPattern,
+  node: ts.Expression,
+): { length: number; list: "known" | "unknown" } | undefined {
+  const name = ts.isCallExpression(node) ? (calleeNameNode(node)?.text ?? "") : "";
+  if (!ts.isCallExpression(node) || !/^(split|chunk|tensorSplit)$/.test(name)) return undefined;
+  const sizes = node.arguments.find(ts.isArrayLiteralExpression)?.elements;
+  if (sizes && !sizes.some(ts.isSpreadElement)) return { length: sizes.length, list: "known" };
+  return elements.length === 1 ? { length: 2, list: "unknown" } : undefined;
 }

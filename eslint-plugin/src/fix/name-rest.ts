@@ -22,11 +22,14 @@ export function nameAndDispose(
   const method = owned.owner.dispose.methods[0];
   if (ts.isIdentifier(pattern) || !statement || method === undefined || lost.length === 0)
     return null;
+  if (lost.some(({ list }) => list === "unknown")) return null;
   const names = new Names(facts, declaration.getSourceFile());
   const named = lost.map((l) => ({ ...l, name: names.pick(l.field ?? "other") }));
   const text = withNames(pattern, named);
   const indent = indentOf(statement);
-  const disposals = named.map(({ name }) => `\n${indent}${name}.${method}();`).join("");
+  const disposals = named
+    .map(({ name, list }) => `\n${indent}${name}${list ? "?" : ""}.${method}();`)
+    .join("");
   return (fixer) => [
     fixer.replaceTextRange([pattern.getStart(), pattern.getEnd()], text),
     fixer.insertTextAfterRange([statement.getStart(), statement.getEnd()], disposals),
