@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import { enclosingFunction, fateOf } from "./fate.ts";
+import { visitVerb } from "./mention-events.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
 import { isEquality, isNullish, isTarget, unwrap } from "./syntax.ts";
@@ -40,7 +41,8 @@ export function onlyLooks(
 }
 
 const looksOr = (session: Session, at: ts.Expression, also: readonly Effect[]): boolean => {
-  const { effect } = session.transfer(at);
+  const { effect, fate } = session.transfer(at);
+  if (effect === "visits" && visitVerb(session, fate) === "use") return true;
   return onlyLooksAt(effect) || also.includes(effect);
 };
 

@@ -10,13 +10,79 @@ import { enclosingFunction } from "./fate.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import type { LostStore } from "./lost-stores.ts";
 import type { Owned } from "./oracle.ts";
+import { surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
-import { isEmptyContainer, isTarget, rootOf, unwrap, within, type CallLike } from "./syntax.ts";
+import {
+  isEmptyContainer,
+  isTarget,
+  rootOf,
+  someWithin,
+  unwrap,
+  within,
+  type CallLike,
+} from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Every such assignment of a file. */
 export function lostUpdates(session: Session, file: ts.SourceFile): LostStore[] {
-  return session.oracle.facts.assignments(file).flatMap((node) => updated(session, node) ?? []);
+  return session.oracle.facts
+    .assignments(file)
+    .flatMap((node) => updated(session, node) ?? replacedIn(session, node) ?? []);
+}
+
+/**
+ * `for (const m of this.moments) m.mean = next;`: a field of an object in a list or table that is
+ * given something else, which others end and this function never does.
+ */
+function replacedIn(session: Session, node: ts.BinaryExpression): LostStore | null {
+  const { left } = node;
+  const home = enclosingFunction(node);
+  if (node.operatorToken.kind !== ts.SyntaxKind.EqualsToken || !home) return null;
+  if (!ts.isPropertyAccessExpression(left) || !ts.isIdentifier(left.expression)) return null;
+  const entry = session.oracle.declarationAt(left.expression);
+  if (!entry || !isPlain(session, left) || !namesEntry(session, entry)) return null;
+  const owned = session.oracle.ownedAt(left);
+  if (owned?.shape !== "one" || session.freshness(node.right) !== "fresh") return null;
+  if (owned.nullable && !surelyRunsOften(session, home)) return null;
+  const around = ts.findAncestor(node, (n) => n === entry.parent.parent || n === home) ?? home;
+  const isOpen = (at: ts.Node): boolean => {
+    if (!ts.isIdentifier(at) || at.text !== left.expression.getText()) return false;
+    if (session.oracle.declarationAt(at) !== entry || within(at, entry)) return false;
+    const { parent } = at;
+    if (!ts.isPropertyAccessExpression(parent) || parent.expression !== at) return !isTested(at);
+    if (parent === left || parent.name.text !== left.name.text) return false;
+    return isTarget(parent) || !onlyLooksAt(session.transfer(parent).effect) || isTested(parent);
+  };
+  if (someWithin(around, isOpen) || !mayLackScope(session, node)) return null;
+  return isEndedElsewhere(session, left, home) ? { node, owned, held: left } : null;
+}
+
+/** `if (m.mean)`, `m.mean === null`. */
+function isTested(at: ts.Node): boolean {
+  for (let node = at; !ts.isStatement(node); node = node.parent)
+    if (ts.isIfStatement(node.parent)) return true;
+  return false;
+}
+
+/** Whether other code of the file ends such a field by hand. */
+function isEndedElsewhere(
+  session: Session,
+  { name }: ts.PropertyAccessExpression,
+  home: ts.Node,
+): boolean {
+  const field = session.oracle.declarationAt(name);
+  return session.oracle.facts
+    .nodes<ts.PropertyAccessExpression>(
+      home.getSourceFile(),
+      ts.SyntaxKind.PropertyAccessExpression,
+    )
+    .some(
+      (at) =>
+        at.name.text === name.text &&
+        !within(at, home) &&
+        session.oracle.declarationAt(at.name) === field &&
+        session.transfer(at).effect === "disposes",
+    );
 }
 
 /** What an assignment loses, when it is an update whose old value nobody has in hand. */
