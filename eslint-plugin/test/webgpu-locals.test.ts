@@ -126,4 +126,12 @@ webgpu(
     "return p.use(g); }",
   [],
 );
+
+/** A bind group that a method of some name puts into a field. */
+const stored = (name: string): string =>
+  `export class Look { g: GPUBindGroup | null = null; ${name}(d: GPUDevice) { const b = ` +
+  "d.createBuffer({});\nd.queue.writeBuffer(b, 0, {}); this.g = d.createBindGroup({ b }); } " +
+  "draw(p: GPURenderPassEncoder) { if (this.g) p.setBindGroup(0, this.g); } }";
+webgpu("a bind group that takes the place of another", stored("setLook"), [R]);
+webgpu("a bind group that is made once", stored("setup"), []);
 test.run();

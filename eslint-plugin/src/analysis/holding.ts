@@ -11,6 +11,7 @@ import type { Owned } from "./oracle.ts";
 import { recurs } from "./made-again.ts";
 import { fieldOfThis } from "./members.ts";
 import { referencesTo } from "./references.ts";
+import { surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 import { isAsync, baseOf, isTarget, someWithin, unwrap, within, type CallLike } from "./syntax.ts";
 
@@ -126,7 +127,7 @@ function isReplaced(session: Session, node: ts.Expression): boolean {
   const isOuter = ts.isIdentifier(left)
     ? ((at) => at !== undefined && enclosingFunction(at) !== fn)(session.oracle.declarationAt(left))
     : fieldOfThis(left) !== undefined;
-  return isOuter && recurs(session, store);
+  return isOuter && (recurs(session, store) || surelyRunsOften(session, fn));
 }
 
 /** Between a value and the record that it is a part of. */
