@@ -352,4 +352,25 @@ const made = (call: string): string =>
 webgpu("what an update makes by another method", made("this.make(n);"), [O]);
 webgpu("what it makes once", made("if (!this.t) this.make(n);"), []);
 webgpu("what it makes unless it is there", made("if (this.t) return; this.make(n);"), []);
+
+/** A table whose buffers are made anew where one is too small. */
+const pool = (body: string): string =>
+  "export class Pool { all = new Map<string, GPUBuffer>(); old: GPUBuffer[] = []; constructor(" +
+  `readonly d: GPUDevice) {} take(key: string, size: number): GPUBuffer { ${body} } destroy() { ` +
+  "for (const b of [...this.all.values(), ...this.old]) b.destroy(); } }";
+const grow = (first: string): string =>
+  `let b = this.all.get(key); if (!b || b.size < size) { ${first} b = this.d.createBuffer({ size }` +
+  "); this.all.set(key, b); } return b;";
+webgpu("a buffer in a table that is too small", pool(grow("")), [O]);
+webgpu("one that is ended", pool(grow("b?.destroy();")), []);
+webgpu("one that is kept", pool(grow("if (b) this.old.push(b);")), []);
+webgpu("one that is made once", pool(grow("").replace(" || b.size < size", "")), []);
+webgpu(
+  "one that is left after the way out",
+  pool(
+    "const b = this.all.get(key); if (b && b.size >= size) return b; const c = " +
+      "this.d.createBuffer({ size }); this.all.set(key, c); return c;",
+  ),
+  [O],
+);
 test.run();

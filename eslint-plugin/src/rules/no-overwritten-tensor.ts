@@ -10,6 +10,7 @@ import { labelOf, markOf } from "../analysis/consume.ts";
 import { returnsOf } from "../analysis/fate.ts";
 import { lostEntries } from "../analysis/lost-entries.ts";
 import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
+import { grownEntries } from "../analysis/grown-entries.ts";
 import { lostUpdates } from "../analysis/lost-updates.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import { hasBody, unwrap, valuesOf, type FunctionWithBody } from "../analysis/syntax.ts";
@@ -117,11 +118,13 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
       });
     }
-    for (const { call, table, owned } of [
+    const entries = [
       ...lostEntries(file.session, file.file),
       ...replacedEntries(file.session, file.file),
       ...replacedFields(file.session, file.file),
-    ])
+      ...grownEntries(file.session, file.file),
+    ];
+    for (const { call, table, owned } of new Map(entries.map((e) => [e.call, e])).values())
       report({
         mark: markOfAssignment(call),
         messageId: "entry",
