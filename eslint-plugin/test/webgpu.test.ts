@@ -373,4 +373,12 @@ webgpu(
   ),
   [O],
 );
+webgpu(
+  "what a new device takes the place of",
+  "export class View { d: GPUDevice | null = null; b: GPUBuffer | null = null; async recover(a: " +
+    "GPUAdapter) { this.d = await a.requestDevice(); this.b = null; } fill() { this.b?.destroy(); " +
+    "this.b = this.d!.createBuffer({}); } destroy() { for (const b of [this.b]) b?.destroy(); " +
+    "this.d?.destroy(); } }",
+  [],
+);
 test.run();

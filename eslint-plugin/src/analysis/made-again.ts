@@ -138,7 +138,7 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
 }
 
 /** `navigator.gpu.requestAdapter()`: starts a program, of which all goes with its device. */
-function asksForDevice({ oracle: { facts } }: Session, fn: ts.Node): boolean {
+export function asksForDevice({ oracle: { facts } }: Session, fn: ts.Node): boolean {
   const { calls } = facts.of(fn.getSourceFile(), indexFile);
   return ["requestAdapter", "requestDevice"].some((name) =>
     calls.get(name)?.some((call) => within(call, fn)),

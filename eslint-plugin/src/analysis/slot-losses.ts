@@ -11,6 +11,7 @@ import { enclosingFunction } from "./fate.ts";
 import type { Problem } from "./flow.ts";
 import { givesOthers, givesPart } from "./left-out.ts";
 import type { LostStore } from "./lost-stores.ts";
+import { asksForDevice } from "./made-again.ts";
 import { fieldOfThis, reach } from "./members.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { isCalledInLoop, runsOften, surelyRunsOften } from "./runs-often.ts";
@@ -37,7 +38,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (!cell.slot || !ts.isBinaryExpression(node) || !isStore(node)) return [];
     const { slot } = cell;
     if (slot.kind === "ref" && slot.mentions.every((m) => isShown(session, m))) return [];
-    if (!outlivesScopes(session, slot)) return [];
+    if (!outlivesScopes(session, slot) || isOfNewDevice(session, slot, node)) return [];
     const value = valueGiven(node);
     const { owned } = slot;
     if (isNullish(value) || isEmptyContainer(value))
@@ -53,6 +54,12 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     return [{ node, owned }];
   });
 }
+
+/** `recover() { … requestDevice(); this.buffer = null; }`: it is gone with the device before. */
+const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolean => {
+  const home = owned.owner.policy === "generic" ? enclosingFunction(node) : undefined;
+  return home !== undefined && asksForDevice(session, home);
+};
 
 /**
  * `this.rows = load()`, where something ends rows: another list that has nothing of the one before.
