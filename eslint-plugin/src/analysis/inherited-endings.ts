@@ -38,7 +38,11 @@ export function inheritsEnding(session: Session, node: ts.ClassLikeDeclaration):
  * Whether a class has its ending from a class of the program that ends what it has by it, and that
  * calls no method of this one.
  */
-export function inheritsFromOwn(session: Session, node: ts.ClassLikeDeclaration): boolean {
+export function inheritsFromOwn(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  members: readonly Member[],
+): boolean {
   const { oracle } = session;
   const [, ...above] = lineage(node, oracle);
   const own = new Set(node.members.flatMap((m) => (m.name ? [memberName(m.name)] : [])));
@@ -54,6 +58,10 @@ export function inheritsFromOwn(session: Session, node: ts.ClassLikeDeclaration)
       return name !== undefined && own.has(name);
     };
     if ([...run].some((fn) => someWithin(fn, callsOwn))) return false;
+    const isKnown = ({ name }: Member): boolean =>
+      base.members.some((m) => m.name !== undefined && memberName(m.name) === name) ||
+      [...run].some((fn) => mentionsField(oracle.facts, fn, name));
+    if (members.some(isKnown)) return false;
     return ownedMembers(session, base).some((m) => meansToEnd(run, m.name, m.owned));
   }
   return false;

@@ -123,7 +123,7 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   const others = values.filter((_, i) => kept[i]?.length === 0);
   return [...calls.filter((c) => isSurely(session, c, fn)), ...others].some((site) => {
     const caller = enclosingFunction(site);
-    if (caller && isForLoss(caller)) return false;
+    if (caller && (isForLoss(caller) || isForFirst(site, caller))) return false;
     const isMember = isOfObject(fn) || kept.some((list) => list.some((call) => call === site));
     const home = isMember ? homeOfReceiver(session, site) : undefined;
     if (home && within(home, caller ?? home)) {
@@ -163,6 +163,15 @@ function isStraight(site: ts.Node, caller: ts.Node): boolean {
       return false;
   }
   return true;
+}
+
+/** `if (!this.compute) { this.make(); … }`: what is made where nothing is there yet comes once. */
+function isForFirst(site: ts.Node, caller: ts.Node): boolean {
+  const test = ts.findAncestor(site, (n) => n === caller || ts.isIfStatement(n));
+  if (!test || !ts.isIfStatement(test) || !within(site, test.thenStatement)) return false;
+  return /^!(this\.)?[\w#$]+$|^(this\.)?[\w#$]+ ?={2,3} ?(null|undefined)$/.test(
+    test.expression.getText(),
+  );
 }
 
 /** `device.lost.then(() => this.init())`: what there was before is gone with its device. */

@@ -173,7 +173,7 @@ function checkClass(
   if (methods.length === 0) {
     if (members.length === 0) return forgotten;
     const left =
-      base && (inheritsEnding(file.session, node) || inheritsFromOwn(file.session, node));
+      base && (inheritsEnding(file.session, node) || inheritsFromOwn(file.session, node, members));
     for (const m of left ? members : [])
       if (isLeftByBase(file.session, node, m))
         report({
