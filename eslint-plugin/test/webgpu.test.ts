@@ -338,8 +338,8 @@ webgpu(
 );
 webgpu(
   "a field that a helper ends and gives as null",
-  "const del = <T extends { destroy(): void }>(x: T | null): null => { x?.destroy(); return null; " +
-    "};\nexport class View { t: GPUTexture | null = null; constructor(private d: GPUDevice) {} " +
+  "const del = <T extends { destroy(): void }>(x: T | null): null => { x?.destroy(); return null" +
+    "; };\nexport class View { t: GPUTexture | null = null; constructor(private d: GPUDevice) {} " +
     "resize() { this.t = del(this.t); this.t = this.d.createTexture({}); } }",
   [],
 );
@@ -359,8 +359,8 @@ const pool = (body: string): string =>
   `readonly d: GPUDevice) {} take(key: string, size: number): GPUBuffer { ${body} } destroy() { ` +
   "for (const b of [...this.all.values(), ...this.old]) b.destroy(); } }";
 const grow = (first: string): string =>
-  `let b = this.all.get(key); if (!b || b.size < size) { ${first} b = this.d.createBuffer({ size }` +
-  "); this.all.set(key, b); } return b;";
+  `let b = this.all.get(key); if (!b || b.size < size) { ${first} b = this.d.createBuffer({ ` +
+  "size }); this.all.set(key, b); } return b;";
 webgpu("a buffer in a table that is too small", pool(grow("")), [O]);
 webgpu("one that is ended", pool(grow("b?.destroy();")), []);
 webgpu("one that is kept", pool(grow("if (b) this.old.push(b);")), []);
@@ -376,8 +376,8 @@ webgpu(
 webgpu(
   "what a new device takes the place of",
   "export class View { d: GPUDevice | null = null; b: GPUBuffer | null = null; async recover(a: " +
-    "GPUAdapter) { this.d = await a.requestDevice(); this.b = null; } fill() { this.b?.destroy(); " +
-    "this.b = this.d!.createBuffer({}); } destroy() { for (const b of [this.b]) b?.destroy(); " +
+    "GPUAdapter) { this.d = await a.requestDevice(); this.b = null; } fill() { this.b?.destroy();" +
+    " this.b = this.d!.createBuffer({}); } destroy() { for (const b of [this.b]) b?.destroy(); " +
     "this.d?.destroy(); } }",
   [],
 );

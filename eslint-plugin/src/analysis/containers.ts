@@ -6,8 +6,8 @@
 
 /**
  * What a method does to the values of its container. `receives`: puts its arguments in; `visits`:
- * calls back for each; `reads`: looks at them; `asks`: only asks which they are; `views`: gives them
- * again, in another form; `lends`: gives one of them.
+ * calls back for each; `reads`: looks at them; `asks`: only asks which they are; `views`: gives
+ * them again, in another form; `lends`: gives one of them.
  */
 export type ContainerMethod =
   "receives" | "visits" | "reads" | "asks" | "views" | "lends" | "unknown";

@@ -1,6 +1,6 @@
 /**
  * Grown entries: values that a table loses where one of them does not do any more and another takes
- * its place: `let b = pool.get(key); if (!b || b.size < size) { b = make(size); pool.set(key, b); }`.
+ * its place: `let b = all.get(key); if (!b || b.size < n) { b = make(n); all.set(key, b); }`.
  * Used by the rule about overwritten values.
  */
 import ts from "typescript";
@@ -99,7 +99,7 @@ function isMoreThanAsked(id: ts.Identifier): boolean {
   );
 }
 
-/** Whether a place is reached where the old value does not do: in the `if`, or after its way out. */
+/** Whether a place is reached where the old value does not do: in the `if`, or after a way out. */
 function isReached(at: ts.Node, test: ts.IfStatement): boolean {
   if (enclosingFunction(at) !== enclosingFunction(test)) return false;
   if (leaves(test.thenStatement)) return at.pos >= test.end;

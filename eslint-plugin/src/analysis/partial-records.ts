@@ -60,7 +60,7 @@ export function leftOutOf(
 }
 
 /**
- * What `noGrad(() => ({ a, b }))` gives is what its callback does; each of what `xs.map((x) => ({ a,
+ * What `noGrad(() => ({ a, b }))` gives is what its callback does; each of what `xs.map(() => ({ a,
  * b }))` gives, too.
  */
 function literalIn(session: Session, value: ts.Expression): ts.Expression {

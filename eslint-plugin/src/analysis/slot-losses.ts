@@ -171,7 +171,7 @@ const leavesHere = (node: ts.Node, home: ts.Node): boolean =>
   (ts.isReturnStatement(node) || ts.isBreakOrContinueStatement(node)) &&
   enclosingFunction(node) === home;
 
-/** `this.h?.dispose(); this.h = x; this.g = y;`: what ends one place before it fills it comes again. */
+/** `this.h?.dispose(); this.h = x; this.g = y;`: what ends one place to fill it comes again. */
 function replacesAnother(session: Session, place: ts.Node): boolean {
   if (ts.isConstructorDeclaration(place)) return false;
   const ended = new Set<string>();
