@@ -13,7 +13,7 @@ import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { isTarget, unwrap, within } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
-import { leaves } from "./ways.ts";
+import { leaves, testAround } from "./ways.ts";
 
 /** Every such loss of a file. */
 export function grownEntries(session: Session, file: ts.SourceFile): LostEntry[] {
@@ -30,7 +30,7 @@ function grown(session: Session, declaration: ts.VariableDeclaration): LostEntry
   if (!ts.isPropertyAccessExpression(on) || on.name.text !== "get" || !key) return undefined;
   const table = on.expression;
   const ids = referencesTo(session.oracle, declaration, name, home).filter((id) => id !== name);
-  const tests = ids.flatMap((id) => (isMoreThanAsked(id) ? [testOf(id)] : []));
+  const tests = ids.flatMap((id) => (isMoreThanAsked(id) ? [testAround(id)] : []));
   const [test] = tests;
   if (!test || !session.oracle.callee(got).builtin) return undefined;
   const put = session.oracle.facts.calls(home.getSourceFile()).find((call) => {
@@ -77,16 +77,9 @@ const asksAgain = (
     );
   });
 
-/** The `if` that asks for a name, and for more than whether it stands for anything. */
-function testOf(id: ts.Identifier): ts.IfStatement | undefined {
-  let at: ts.Node = id;
-  while (!ts.isStatement(at.parent)) at = at.parent;
-  return ts.isIfStatement(at.parent) && at.parent.expression === at ? at.parent : undefined;
-}
-
 /** The `b` of `!b || b.size < size`, or of `b && b.size >= size` before a way out. */
 function isMoreThanAsked(id: ts.Identifier): boolean {
-  const test = testOf(id);
+  const test = testAround(id);
   const both = test && unwrap(test.expression);
   if (!both || !ts.isBinaryExpression(both) || !within(id, both.left)) return false;
   const operator = both.operatorToken.kind;

@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import type { Callee } from "./callee.ts";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { argumentOf, enclosingFunction, fateOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import { recurs } from "./made-again.ts";
 import { fieldOfThis } from "./members.ts";
@@ -96,8 +96,7 @@ function keepsGiven(
   owner: Owner,
   hops: number,
 ): boolean {
-  const index = (call.arguments ?? []).findIndex((argument) => unwrap(argument) === unwrap(given));
-  const parameter = body?.parameters[index];
+  const parameter = body?.parameters[argumentOf(call, given)?.index ?? -1];
   if (!body || !parameter || parameter.dotDotDotToken || isAsync(body) || hops >= mostHops)
     return true;
   const { name } = parameter;

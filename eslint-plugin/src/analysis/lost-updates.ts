@@ -22,6 +22,7 @@ import {
   type CallLike,
 } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
+import { testAround } from "./ways.ts";
 
 /** Every such assignment of a file. */
 export function lostUpdates(session: Session, file: ts.SourceFile): LostStore[] {
@@ -49,19 +50,17 @@ function replacedIn(session: Session, node: ts.BinaryExpression): LostStore | nu
     if (!ts.isIdentifier(at) || at.text !== left.expression.getText()) return false;
     if (session.oracle.declarationAt(at) !== entry || within(at, entry)) return false;
     const { parent } = at;
-    if (!ts.isPropertyAccessExpression(parent) || parent.expression !== at) return !isTested(at);
+    if (!ts.isPropertyAccessExpression(parent) || parent.expression !== at)
+      return testAround(at) === undefined;
     if (parent === left || parent.name.text !== left.name.text) return false;
-    return isTarget(parent) || !onlyLooksAt(session.transfer(parent).effect) || isTested(parent);
+    return (
+      isTarget(parent) ||
+      !onlyLooksAt(session.transfer(parent).effect) ||
+      testAround(parent) !== undefined
+    );
   };
   if (someWithin(around, isOpen) || !mayLackScope(session, node)) return null;
   return isEndedElsewhere(session, left, home) ? { node, owned, held: left } : null;
-}
-
-/** `if (m.mean)`, `m.mean === null`. */
-function isTested(at: ts.Node): boolean {
-  for (let node = at; !ts.isStatement(node); node = node.parent)
-    if (ts.isIfStatement(node.parent)) return true;
-  return false;
 }
 
 /** Whether other code of the file ends such a field by hand. */

@@ -29,6 +29,13 @@ function isOtherClause(clause: ts.CaseOrDefaultClause, all: ts.CaseBlock, other:
   return all.clauses.slice(Math.min(at, to), Math.max(at, to)).some(leaves);
 }
 
+/** The `if` whose test an expression is part of. */
+export function testAround(node: ts.Node): ts.IfStatement | undefined {
+  let at = node;
+  while (!ts.isStatement(at.parent)) at = at.parent;
+  return ts.isIfStatement(at.parent) && at.parent.expression === at ? at.parent : undefined;
+}
+
 /** Whether a branch ends with a way out. */
 export function leaves(branch: ts.Node): boolean {
   const list =
