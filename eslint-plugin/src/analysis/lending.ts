@@ -91,6 +91,9 @@ const isGenerator = (fn: FunctionWithBody): boolean =>
   (ts.isFunctionDeclaration(fn) || ts.isFunctionExpression(fn) || ts.isMethodDeclaration(fn)) &&
   fn.asteriskToken !== undefined;
 
+/** A value within more records than this is not followed. */
+const deepest = 6;
+
 /** One value followed through one function. */
 class Lending {
   readonly #session: Session;
@@ -114,6 +117,7 @@ class Lending {
     if (ts.isIdentifier(name)) {
       const followed = this.#followed.get(declaration) ?? [];
       if (followed.includes(path.join())) return true; // answered further up
+      if (path.length > deepest) return false; // a list that grows at its head
       this.#followed.set(declaration, [...followed, path.join()]);
       const ids = referencesTo(this.#session.oracle, declaration, name, this.#home);
       return ids.every((id) => this.mention(id, path));
