@@ -1,0 +1,149 @@
+/**
+ * Endless values: what a program makes and gives on, into fields, lists, records and through its
+ * functions, and that nothing ends wherever it may get to. Used by the rule for values that are
+ * never disposed; `trails.ts` follows them.
+ */
+import ts from "typescript";
+import { handedTo } from "./callbacks.ts";
+import type { FreshValue, Outcome } from "./consume.ts";
+import { enclosingFunction } from "./fate.ts";
+import { scopeCallback } from "./keeps.ts";
+import type { Owned } from "./oracle.ts";
+import { isAnything, isHolder } from "../owner.ts";
+import type { Session } from "./session.ts";
+import { baseOf, hasBody, within } from "./syntax.ts";
+import type { Path } from "./trail-path.ts";
+import { hasOwnEnd } from "./trail-closures.ts";
+import { Trail } from "./trails.ts";
+
+/** A value that nothing ends. */
+export interface EndlessValue {
+  /** Where it is made. */
+  made: ts.Expression;
+  owned: Owned;
+  /** The names, and what it passes through, in the file. */
+  trail: readonly ts.Node[];
+  /** The field or variable to look at, in the same file. */
+  place: ts.Declaration | undefined;
+}
+
+/** The values of a file that nothing in the program ends, one for each place. */
+export function endlessValues(session: Session, fresh: readonly FreshValue[]): EndlessValue[] {
+  const found = new Map<ts.Node, EndlessValue>();
+  for (const value of fresh)
+    for (const endless of endlessIn(session, value)) {
+      const key = endless.place ?? endless.made;
+      if (!found.has(key)) found.set(key, endless);
+    }
+  return [...found.values()];
+}
+
+function endlessIn(session: Session, { node, owned, outcome }: FreshValue): EndlessValue[] {
+  const { settings } = session;
+  const isProtocol = settings.owners.some(({ policy }) => policy === "protocol");
+  if (isAnything(owned.owner) || (isHolder(owned.owner, settings) && !isProtocol)) return [];
+  if (!goesOn.has(outcome) || ts.isPropertyAccessExpression(node)) return [];
+  if (/^Promise/.test(session.oracle.typeName(node)) && ts.isNewExpression(node)) return [];
+  const { receiver } = session.oracle.callee(node);
+  if (receiver && session.oracle.typeName(receiver) === "DisposeScope") return [];
+  const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
+  if (!enclosingFunction(node) && !isInitial) return [];
+  const state = session.scopeAt(node);
+  if (state !== "out" && !(state === "in" && isInCallback(session, node, owned))) return [];
+  return pathsTo(owned).flatMap((path) => {
+    const trail = new Trail(session, owned, state === "out");
+    if (!trail.isEndless(node, path)) return [];
+    const file = node.getSourceFile();
+    const place = placeOf(trail, file);
+    if (isExcused(place, node, owned)) return [];
+    const nodes = [...trail.places.keys(), ...trail.nodes].filter(
+      (n) => n.getSourceFile() === file,
+    );
+    return [{ made: node, owned, trail: nodes, place }];
+  });
+}
+
+/**
+ * A field that its class itself fills, where the class has no end: only strict projects ask for one.
+ * What may last as long as the program counts where a class that has an end forgets it.
+ */
+function isExcused(place: ts.Declaration | undefined, made: ts.Node, { owner }: Owned): boolean {
+  const holder =
+    place && isFieldOfClass(place) ? ts.findAncestor(place, ts.isClassLike) : undefined;
+  if (owner.lost === "repeated") return holder === undefined || !hasOwnEnd(holder);
+  return holder !== undefined && within(made, holder) && !baseOf(holder) && !hasOwnEnd(holder);
+}
+
+/** What becomes of a value that somebody may end later. */
+const goesOn: ReadonlySet<Outcome> = new Set(["bound", "assigned", "returned", "kept", "unknown"]);
+
+/** The single values in what a call gives: itself, those of a list or of the fields of a record. */
+function pathsTo({ shape, fields, inner, each, mixed }: Owned): readonly Path[] {
+  if (mixed) return [];
+  if (shape === "one") return [[]];
+  if (shape === "many") return each ? [] : [["*"]];
+  return fields.flatMap((field) => {
+    const part = inner?.get(field);
+    return part ? pathsTo(part).map((path) => [field, ...path]) : [[field]];
+  });
+}
+
+/** Whether a report stands on what a value passes through. */
+export function isTold(
+  { trail }: EndlessValue,
+  told: readonly { start: number; end: number }[],
+): boolean {
+  const names = trail.flatMap((node) => {
+    const { parent } = node;
+    return ts.isConditionalExpression(parent) ? parent : (nameOf(node) ?? []);
+  });
+  return told.some(({ start, end }) =>
+    names.some((name) => name.getStart() < end && start < name.getEnd()),
+  );
+}
+
+/** What one sees of a node: its name. */
+function nameOf(node: ts.Node): ts.Node | undefined {
+  if (ts.isIdentifier(node)) return node;
+  if (ts.isPropertyAccessExpression(node)) return node.name;
+  if (ts.isCallExpression(node) || ts.isNewExpression(node)) return nameOf(node.expression);
+  return (node as Partial<ts.NamedDeclaration>).name;
+}
+
+/**
+ * What to look at: the field or variable that holds the value itself, or else one that holds what
+ * has it. Of those of one kind the last, which is the farthest from where the value is made.
+ */
+function placeOf({ places }: Trail, file: ts.SourceFile): ts.Declaration | undefined {
+  const here = [...places].filter(([place]) => place.getSourceFile() === file);
+  const direct = here.filter(([, path]) => path.length === 0).map(([place]) => place);
+  const all = here.map(([place]) => place);
+  return (
+    direct.findLast(isFieldOfClass) ??
+    direct.findLast(isVariable) ??
+    all.findLast(isFieldOfClass) ??
+    all.findLast(isVariable) ??
+    all.find((place) => ts.isVariableDeclaration(place)) ??
+    all.find((place) => ts.isBindingElement(place) && !ts.findAncestor(place, ts.isParameter))
+  );
+}
+
+const isVariable = (place: ts.Declaration): boolean =>
+  ts.isVariableDeclaration(place) && !ts.isForOfStatement(place.parent.parent);
+
+/** Whether a declaration is that of a field, and not of a variable. */
+export const isFieldOfClass = (place: ts.Declaration): boolean =>
+  ts.isParameter(place)
+    ? ts.isParameterPropertyDeclaration(place, place.parent)
+    : !ts.isVariableDeclaration(place) && !ts.isBindingElement(place);
+
+/** Whether the scope of a value is that of a callback whose result leaves it. */
+function isInCallback(session: Session, node: ts.Node, owned: Owned): boolean {
+  const fn = enclosingFunction(node);
+  const call = fn && hasBody(fn) ? handedTo(fn) : undefined;
+  return (
+    call !== undefined &&
+    ts.isCallExpression(call) &&
+    scopeCallback(session, call, session.oracle.callee(call), owned) !== undefined
+  );
+}

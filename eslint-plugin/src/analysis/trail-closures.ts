@@ -1,0 +1,71 @@
+/**
+ * Trail closures: functions and objects that carry what they mention to where no trail follows: a
+ * closure that is returned or kept for later, an object without an end that leaves its program. Used
+ * by `trails.ts` and `trail-fields.ts`.
+ */
+import ts from "typescript";
+import { callSitesOf, bindingOf } from "./call-sites.ts";
+import { handedTo } from "./callbacks.ts";
+import { makersOf } from "./class-makers.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import type { Session } from "./session.ts";
+import { baseOf, hasBody, memberName, wellKnownSymbol, type FunctionWithBody } from "./syntax.ts";
+
+/** Names of methods that end what their object has. */
+export const ending =
+  /^(dispose|destroy|close|free|release|end|stop|clear|reset|delete|shut|tear|unload|finish)/;
+
+/** Whether a mention stands in a function that may run wherever it is carried to. */
+export function isCarriedOff(session: Session, mention: ts.Node, home: ts.Node): boolean {
+  let fn = enclosingFunction(mention);
+  while (fn && fn !== home) {
+    if (!hasBody(fn) || isCarried(session, fn)) return true;
+    fn = enclosingFunction(fn);
+  }
+  return false;
+}
+
+function isCarried(session: Session, fn: FunctionWithBody): boolean {
+  if (ts.isClassLike(fn.parent)) return false;
+  const call = handedTo(fn);
+  if (call) {
+    const mode = session.callback(call, fn);
+    const isAnswer = mode === "later" && session.oracle.callee(call).builtin;
+    return mode !== "inline" && mode !== "scoped" && !isAnswer;
+  }
+  const property = bindingOf(fn) ?? fn;
+  const holder = property.parent;
+  if (ts.isObjectLiteralExpression(holder)) return !holder.properties.some(isEnding);
+  if (ts.isFunctionDeclaration(fn) || ts.isVariableDeclaration(property))
+    return callSitesOf(session.oracle, fn, "file").values.some((v) => !isOfEndingObject(v));
+  return true;
+}
+
+const isOfEndingObject = ({ parent }: ts.Node): boolean =>
+  (ts.isPropertyAssignment(parent) || ts.isShorthandPropertyAssignment(parent)) &&
+  parent.parent.properties.some(isEnding);
+
+const isEnding = ({ name }: ts.NamedDeclaration): boolean =>
+  name !== undefined &&
+  (ts.isComputedPropertyName(name)
+    ? wellKnownSymbol(name.expression) !== undefined
+    : ending.test(memberName(name as ts.PropertyName)));
+
+/** Whether objects of a class that cannot end leave the function that makes them. */
+export function leavesWithoutEnd(session: Session, node: ts.ClassLikeDeclaration): boolean {
+  if (baseOf(node) || node.members.some(isEnding)) return false;
+  return makersOf(session.oracle, node).some((made) => {
+    const { kind } = fateOf(made);
+    return kind !== "bound" && kind !== "receiver" && kind !== "dropped";
+  });
+}
+
+/** Whether a class is written to be ended. */
+export const hasOwnEnd = (node: ts.ClassLikeDeclaration): boolean =>
+  node.members.some(
+    ({ name }) =>
+      name !== undefined &&
+      (ts.isComputedPropertyName(name)
+        ? wellKnownSymbol(name.expression) !== undefined
+        : /^(dispose|destroy)$/i.test(memberName(name))),
+  );

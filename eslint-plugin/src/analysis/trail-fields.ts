@@ -1,0 +1,121 @@
+/**
+ * Trail fields: who reads a field of a class, by its name or by way of an interface, by patterns or
+ * by asking for all fields. Used by `trails.ts` and `trail-places.ts`.
+ */
+import ts from "typescript";
+import { sourcesOf } from "./call-index.ts";
+import { isExported } from "./exported.ts";
+import type { Facts } from "./facts.ts";
+import { memberName, someWithin, wellKnownSymbol } from "./syntax.ts";
+import { leavesWithoutEnd } from "./trail-closures.ts";
+import { grouped, nameOf, type Path } from "./trail-path.ts";
+import type { Trail } from "./trails.ts";
+
+/** A field of a class has the value under a path; whoever reads it may end it. */
+export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
+  trail.later(field, path, "field", () => {
+    const { oracle } = trail.session;
+    const name = (field as ts.NamedDeclaration).name;
+    const text = name ? memberName(name as ts.PropertyName) : fieldName(field);
+    const holder = ts.findAncestor(field, ts.isClassLike);
+    const isOpen = holder && isExported(oracle.facts, holder) && !isHidden(field, text);
+    if (
+      !holder ||
+      text === "" ||
+      isOpen ||
+      isManager(trail, holder) ||
+      leavesWithoutEnd(trail.session, holder)
+    ) {
+      trail.stop();
+      return;
+    }
+    trail.found(field, path);
+    for (const file of oracle.facts.of(oracle.program, sourcesOf)) {
+      const reads = oracle.facts.of(file, accessesByName).get(text) ?? [];
+      for (const access of reads) if (mayRead(trail, access, field)) trail.climb(access, path);
+      for (const element of oracle.facts.of(file, elementsByName).get(text) ?? [])
+        trail.bind(element.name, path);
+    }
+    if (readsAnyField(holder)) trail.stop();
+  });
+}
+
+/** Whether a class has a base that owns what is in its fields. */
+const isManager = (
+  { session: { oracle, settings } }: Trail,
+  holder: ts.ClassLikeDeclaration,
+): boolean =>
+  holder.heritageClauses !== undefined &&
+  oracle.ancestors(holder).some((name) => settings.owners.some((o) => o.managers.includes(name)));
+
+/** Whether an access may be one of a field: of the very one, or by way of an interface. */
+function mayRead(
+  trail: Trail,
+  access: ts.PropertyAccessExpression,
+  field: ts.Declaration,
+): boolean {
+  const found = trail.session.oracle.symbolAt(access.name);
+  if (!found) return true;
+  const declarations = found.declarations ?? [];
+  if (declarations.includes(field)) return true;
+  const holder = ts.findAncestor(field, ts.isClassLike);
+  const isNear =
+    access.getSourceFile() === field.getSourceFile() || holder?.heritageClauses !== undefined;
+  return declarations.length === 0 || (isNear && declarations.some(ts.isTypeElement));
+}
+
+/** Whether a declaration is that of a field of a class. */
+export const isField = (declaration: ts.Declaration): boolean =>
+  ts.isPropertyDeclaration(declaration) ||
+  (ts.isParameter(declaration) &&
+    ts.isParameterPropertyDeclaration(declaration, declaration.parent)) ||
+  fieldName(declaration) !== "";
+
+/** The field that a script declares by `this.x = …`. */
+function fieldName(declaration: ts.Node): string {
+  const target = ts.isBinaryExpression(declaration) ? declaration.left : declaration;
+  return ts.isPropertyAccessExpression(target) &&
+    target.expression.kind === ts.SyntaxKind.ThisKeyword
+    ? target.name.text
+    : "";
+}
+
+/** Whether nobody outside can name a member. */
+export const isHidden = (member: ts.Node, text: string): boolean =>
+  text.startsWith("#") ||
+  (ts.isClassElement(member) && member.name !== undefined && ts.isPrivateIdentifier(member.name)) ||
+  (ts.getCombinedModifierFlags(member as ts.Declaration) & ts.ModifierFlags.Private) !== 0;
+
+const accessesByName = (
+  file: ts.SourceFile,
+  facts: Facts,
+): ReadonlyMap<string, ts.PropertyAccessExpression[]> =>
+  grouped(
+    facts.nodes<ts.PropertyAccessExpression>(file, ts.SyntaxKind.PropertyAccessExpression),
+    (access) => access.name.text,
+  );
+
+/** The names that patterns of a file take out of objects. */
+const elementsByName = (
+  file: ts.SourceFile,
+  facts: Facts,
+): ReadonlyMap<string, ts.BindingElement[]> =>
+  grouped(
+    facts
+      .nodes<ts.BindingElement>(file, ts.SyntaxKind.BindingElement)
+      .filter(({ parent }) => ts.isObjectBindingPattern(parent)),
+    ({ propertyName, name }) => nameOf(propertyName ?? name),
+  );
+
+/** `this[key]`, `Object.values(this)`, `{ ...this }`: any field of a class may be read by it. */
+const readsAnyField = (holder: ts.ClassLikeDeclaration): boolean =>
+  someWithin(holder, (node) => {
+    if (node.kind !== ts.SyntaxKind.ThisKeyword) return false;
+    const { parent } = node;
+    if (ts.isElementAccessExpression(parent))
+      return parent.expression === node && wellKnownSymbol(parent.argumentExpression) === undefined;
+    return (
+      ts.isSpreadAssignment(parent) ||
+      (ts.isCallExpression(parent) && parent.expression.getText().startsWith("Object."))
+    );
+  });

@@ -1,0 +1,36 @@
+/**
+ * Trail paths: how a trail's value is reached from an expression that holds it. Used by the other
+ * files about trails.
+ */
+import ts from "typescript";
+import { memberName } from "./syntax.ts";
+
+/**
+ * Names of fields, from the outermost, `*` for an element or a field of any name. Empty for the
+ * value itself.
+ */
+export type Path = readonly string[];
+
+/** Whether the first step of a path may be a name. */
+export const leadsTo = (name: string, [first]: Path): boolean => first === name || first === "*";
+
+/** A name as a step of a path. */
+export const nameOf = (name: ts.PropertyName | ts.BindingName): string =>
+  ts.isComputedPropertyName(name) && !ts.isStringLiteralLike(name.expression)
+    ? "*"
+    : memberName(name);
+
+/** Nodes by name. */
+export function grouped<N>(
+  nodes: readonly N[],
+  nameOf: (node: N) => string,
+): ReadonlyMap<string, N[]> {
+  const found = new Map<string, N[]>();
+  for (const node of nodes) {
+    const name = nameOf(node);
+    const list = found.get(name);
+    if (list) list.push(node);
+    else found.set(name, [node]);
+  }
+  return found;
+}
