@@ -49,6 +49,8 @@ export interface RuleSpec<Id extends string, Options extends Record<string, unkn
   options?: Record<keyof Options & string, JSONSchema.JSONSchema4 & { description: string }>;
   defaults: Options;
   check(file: FileAnalysis, options: Options, report: (finding: Finding<Id>) => void): void;
+  /** What to report once every rule has checked the file, where none has said it better. */
+  last?(file: FileAnalysis, report: (finding: Finding<Id>) => void): void;
 }
 /** A rule as ESLint takes it. */
 export type TenureRule = TSESLint.RuleModule<string, [Record<string, unknown>?], RuleDocs> & {
@@ -81,31 +83,32 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
     },
     create(context, given) {
       const options = (given as readonly (Options | undefined)[])[0];
+      const found: Finding<Id>[] = [];
+      const add = (finding: Finding<Id>): unknown => found.push(finding);
+      const tell = (file: FileAnalysis): void => {
+        const { fresh, stale } = file.baseline?.sift(spec.name, found) ?? noBaseline(found);
+        for (const finding of fresh) report(context, file.places, finding);
+        if (stale !== null) say(context, stale);
+      };
       return {
         "Program:exit"() {
           const file = analyse(context);
-          if (file === null) return;
-          if (typeof file === "string") {
-            say(context, file);
-            return;
-          }
-          if (!file.mayOwn && !file.baseline) return;
-          try {
-            const found: Finding<Id>[] = [];
-            const add = (finding: Finding<Id>): unknown => found.push(finding);
+          if (typeof file === "string") say(context, file);
+          if (file === null || typeof file === "string" || !(file.mayOwn || file.baseline)) return;
+          guarded(context, spec.name, () => {
             if (file.mayOwn) spec.check(file, { ...spec.defaults, ...options }, add);
-            const { fresh, stale } = file.baseline?.sift(spec.name, found) ?? noBaseline(found);
-            for (const finding of fresh) report(context, file.places, finding);
-            if (stale !== null) say(context, stale);
-          } catch (error) {
-            if (!(error instanceof RangeError)) throw error;
-            say(
-              context,
-              `tenure/${spec.name} cannot follow expressions that are nested this deeply ` +
-                `(${error.message}); split the longest chain or list of this file, or leave ` +
-                "the file out.",
-            );
-          }
+            file.told.push(...found.map(({ mark }) => mark));
+            if (!spec.last) tell(file);
+          });
+        },
+        // a selector that says more runs later, after all rules have checked
+        'Program[type="Program"]:exit'() {
+          const file = spec.last && analyse(context);
+          if (!spec.last || !file || typeof file === "string") return;
+          guarded(context, spec.name, () => {
+            if (file.mayOwn) spec.last?.(file, add);
+            if (file.mayOwn || file.baseline) tell(file);
+          });
         },
       };
     },
@@ -114,6 +117,21 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
 }
 
 type Context<Id extends string> = Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>;
+
+/** Runs a check; one that the stack is too small for says so. */
+function guarded<Id extends string>(context: Context<Id>, name: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    say(
+      context,
+      `tenure/${name} cannot follow expressions that are nested this deeply ` +
+        `(${error.message}); split the longest chain or list of this file, or leave ` +
+        "the file out.",
+    );
+  }
+}
 
 const noBaseline = <F>(found: readonly F[]): { fresh: readonly F[]; stale: null } => ({
   fresh: found,

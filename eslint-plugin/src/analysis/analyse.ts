@@ -18,6 +18,7 @@ import { resolveSettings } from "../settings.ts";
 import { isReadable } from "./checker.ts";
 import type { Facts } from "./facts.ts";
 import { freshValues, type FreshValue } from "./consume.ts";
+import { endlessValues, isTold, type EndlessValue } from "./endless-values.ts";
 import type { FunctionPaths } from "./events.ts";
 import { problemsOf, type Problem } from "./flow.ts";
 import { Workspace } from "./open.ts";
@@ -34,9 +35,12 @@ export class FileAnalysis {
   readonly services: ParserServicesWithTypeInformation;
   /** The leaks that the file had when the plugin came, where the settings name a baseline. */
   readonly baseline: FileBaseline | null;
+  /** What the rules have reported so far. */
+  readonly told: { start: number; end: number }[] = [];
   private readonly source: SourceText;
   private placesCache: Places | undefined;
   private freshCache: FreshValue[] | undefined;
+  private endlessCache: EndlessValue[] | undefined;
   private pathsCache: FunctionPaths[] | undefined;
   private readonly problemsCache = new Map<boolean, Problem[]>();
 
@@ -83,6 +87,12 @@ export class FileAnalysis {
       this.services.esTreeNodeToTSNodeMap,
       this.file,
     ));
+  }
+
+  /** The values that nothing ends, wherever they get to, of which no rule has said anything. */
+  get endless(): readonly EndlessValue[] {
+    this.endlessCache ??= endlessValues(this.session, this.fresh);
+    return this.endlessCache.filter((value) => !isTold(value, this.told));
   }
 
   /** What the dataflow found; with `exceptions`, paths that end in a throw count too. */

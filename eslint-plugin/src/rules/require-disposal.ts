@@ -7,6 +7,7 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import type { Cell } from "../analysis/cells.ts";
+import { isFieldOfClass } from "../analysis/endless-values.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
 import type { Problem } from "../analysis/flow.ts";
 import { endsDevice } from "../analysis/endings.ts";
@@ -28,6 +29,8 @@ type Id =
   | "elements"
   | "field"
   | "half"
+  | "nowhere"
+  | "unnamed"
   | "sometimes"
   | "sometimesEnd"
   | "useUsing"
@@ -55,6 +58,12 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     half:
       "`{{ other }}` is {{ ended }} here but not `{{ variable }}`, which goes with it; " +
       "{{ end }} it too.",
+    nowhere:
+      "`{{ variable }}` may hold the {{ noun }} that `{{ name }}` makes, which is {{ ended }} " +
+      "nowhere; {{ end }} it.",
+    unnamed:
+      "The {{ noun }} that `{{ name }}` makes is {{ ended }} nowhere, wherever it goes; " +
+      "give it a name, and {{ end }} it.",
     sometimes:
       "`{{ variable }}` is not {{ ended }} when line {{ line }} {{ how }}; {{ cure }} there too.",
     sometimesEnd:
@@ -145,6 +154,24 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
         mark: spanOf(at),
         messageId: "half",
         data: { other, variable: label, end: toEnd(owner), ended: ended(owner) },
+      });
+    }
+  },
+  last(file, report) {
+    for (const { made, place, owned } of file.endless) {
+      const { owner } = owned;
+      if (place && isFieldOfClass(place)) continue;
+      const at = place && (place as ts.NamedDeclaration).name;
+      report({
+        mark: at ? spanOf(at) : markOf(made),
+        messageId: at ? "nowhere" : "unnamed",
+        data: {
+          name: labelOf(made),
+          variable: at?.getText() ?? "",
+          noun: owner.noun,
+          end: toEnd(owner),
+          ended: ended(owner),
+        },
       });
     }
   },

@@ -6,7 +6,8 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { keptState } from "../analysis/component-state.ts";
-import { markOf } from "../analysis/consume.ts";
+import { labelOf, markOf } from "../analysis/consume.ts";
+import { isFieldOfClass } from "../analysis/endless-values.ts";
 import {
   classMade,
   endlessMembers,
@@ -53,15 +54,16 @@ import type { Session } from "../analysis/session.ts";
 import { takenFields } from "../analysis/taken-fields.ts";
 import { isUsedThere } from "../analysis/used-there.ts";
 import { isAsync, baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
-import { rule, type Finding, type Suggestion } from "../create-rule.ts";
+import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { lastLine, valuesIn } from "../fix/last-line.ts";
-import { isAnything, toEnd } from "../owner.ts";
+import { ended, isAnything, toEnd } from "../owner.ts";
 
 type Id =
   | "state"
   | "endless"
   | "closure"
   | "noEnd"
+  | "nowhere"
   | "forgotten"
   | "unended"
   | "noDispose"
@@ -113,6 +115,9 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     noEnd:
       "`{{ field }}` holds a {{ noun }} made here, and what `{{ maker }}` gives has no " +
       "`destroy()`; give it one.",
+    nowhere:
+      "`{{ field }}` may hold the {{ noun }} that `{{ name }}` makes, which is {{ ended }} " +
+      "nowhere; do so with the field.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
   options: {
@@ -152,7 +157,29 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
         data: { field: label, noun: owned.owner.noun },
       });
   },
+  last(file, report) {
+    for (const { made, place, owned } of file.endless)
+      if (place && isFieldOfClass(place))
+        report({
+          mark: spanOf((place as ts.NamedDeclaration).name ?? place),
+          messageId: "nowhere",
+          data: {
+            field: `this.${nameOfField(place)}`,
+            noun: owned.owner.noun,
+            name: labelOf(made),
+            ended: ended(owned.owner),
+          },
+        });
+  },
 });
+
+/** The name of a field, which scripts declare by `this.x = …`. */
+function nameOfField(place: ts.Declaration): string {
+  const { name } = place as ts.NamedDeclaration;
+  if (name) return name.getText();
+  const target = ts.isBinaryExpression(place) ? place.left : place;
+  return ts.isPropertyAccessExpression(target) ? target.name.text : "";
+}
 
 /** Checks the fields of a class; returns those that its disposing method forgets. */
 function checkClass(
