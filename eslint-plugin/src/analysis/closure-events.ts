@@ -8,11 +8,11 @@ import { handedTo } from "./callbacks.ts";
 import type { Cell } from "./cells.ts";
 import { putValues } from "./containers.ts";
 import type { Frame, Verb } from "./events.ts";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { effectInside, transferOf } from "./mention.ts";
-import { referencesTo } from "./references.ts";
+import { boundNames, referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, hasBody, isTarget } from "./syntax.ts";
+import { calleeNameNode, hasBody, isTarget, isUsing } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Adds what a nested function does to the variables of the frame around it. */
@@ -120,11 +120,26 @@ function captureVerb(session: Session, id: ts.Identifier): Verb | null {
   if (!owned || isTarget(id)) return "escape";
   const found = transferOf(session, id, owned);
   const effect = effectInside(session, found);
+  if (owned.shape === "record" && isOnlyTakenApart(session, found.fate)) return "use";
   const looks = found.fate.kind === "read" && onlyLooksAt(effect);
   if (owned.shape === "record" && found.fate.kind !== "argument" && !looks) return "escape";
   if (effect === "disposes" && found.effect !== "enters") return "dispose";
   if (effect === "nothing") return null;
   return onlyLooksAt(effect) ? "use" : "escape";
+}
+
+/** `const { mean, cov } = belief;`, where nothing but a look is taken at what it names. */
+function isOnlyTakenApart(session: Session, { kind, node, literal, conditional }: Fate): boolean {
+  if (kind !== "bound" || literal || conditional) return false;
+  if (!ts.isVariableDeclaration(node) || !ts.isObjectBindingPattern(node.name) || isUsing(node))
+    return false;
+  const home = enclosingFunction(node);
+  if (!home || node.name.elements.some((e) => e.dotDotDotToken ?? e.initializer)) return false;
+  return boundNames(node.name, node).every(({ id, declaration }) =>
+    referencesTo(session.oracle, declaration, id, home).every((mention) =>
+      onlyLooksAt(effectInside(session, session.transfer(mention))),
+    ),
+  );
 }
 
 /**

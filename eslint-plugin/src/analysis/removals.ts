@@ -383,7 +383,7 @@ function mayTake(session: Session, container: ts.Expression): boolean {
   if (isCopied(session, container)) return false;
   if (fate.kind === "receiver" && /^(sort|reverse)$/.test(fate.member))
     return fateOf(fate.node as ts.Expression).kind !== "dropped";
-  if (fate.kind === "receiver" && /^(forEach|some|every)$/.test(fate.member))
+  if (fate.kind === "receiver" && /^(forEach|some|every|find(Last)?Index)$/.test(fate.member))
     return visitVerb(session, fate) !== "use";
   if (fate.kind === "receiver") return !looking.has(fate.member);
   if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
