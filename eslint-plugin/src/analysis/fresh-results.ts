@@ -8,6 +8,7 @@ import { isExported } from "./exported.ts";
 import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
 import { effectInside } from "./mention.ts";
 import { guarded, onlyUsed } from "./fresh-variables.ts";
+import { givesAway } from "./gives-away.ts";
 import { joinAll } from "./join.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
@@ -141,7 +142,13 @@ export function resultFreshness(
     // a literal may leave out what is owned
     return (isSaid && ts.isCallExpression(bare)) || session.oracle.ownedAt(v) !== null;
   });
-  return joinAll(values.map((v) => (isKept(session, fn, v) ? "unknown" : guarded(session, v))));
+  return joinAll(
+    values.map((v) => {
+      if (isKept(session, fn, v)) return "unknown";
+      const found = guarded(session, v);
+      return found !== "fresh" && givesAway(session, fn, v) ? "fresh" : found;
+    }),
+  );
 }
 
 /** Whether a decorator stands before a method or getter: it may keep what that gives. */

@@ -86,7 +86,8 @@ export const isHidden = (member: ts.Node, text: string): boolean =>
   (ts.isClassElement(member) && member.name !== undefined && ts.isPrivateIdentifier(member.name)) ||
   (ts.getCombinedModifierFlags(member as ts.Declaration) & ts.ModifierFlags.Private) !== 0;
 
-const accessesByName = (
+/** The accesses of a file by the names they ask for. */
+export const accessesByName = (
   file: ts.SourceFile,
   facts: Facts,
 ): ReadonlyMap<string, ts.PropertyAccessExpression[]> =>
@@ -96,7 +97,7 @@ const accessesByName = (
   );
 
 /** The names that patterns of a file take out of objects. */
-const elementsByName = (
+export const elementsByName = (
   file: ts.SourceFile,
   facts: Facts,
 ): ReadonlyMap<string, ts.BindingElement[]> =>
