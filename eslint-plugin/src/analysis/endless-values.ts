@@ -55,7 +55,8 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     if (!trail.isEndless(node, path)) return [];
     const file = node.getSourceFile();
     const place = placeOf(trail, file);
-    if (isExcused(place, node, owned)) return [];
+    const isPlain = owned.owner.policy === "generic" && !isHolder(owned.owner, settings);
+    if (isExcused(place, node, isPlain || owned.owner.lost === "repeated")) return [];
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
       (n) => n.getSourceFile() === file,
     );
@@ -67,10 +68,10 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
  * A field that its class itself fills, where the class has no end: only strict projects ask for one.
  * What may last as long as the program counts where a class that has an end forgets it.
  */
-function isExcused(place: ts.Declaration | undefined, made: ts.Node, { owner }: Owned): boolean {
+function isExcused(place: ts.Declaration | undefined, made: ts.Node, mayLast: boolean): boolean {
   const holder =
     place && isFieldOfClass(place) ? ts.findAncestor(place, ts.isClassLike) : undefined;
-  if (owner.lost === "repeated") return holder === undefined || !hasOwnEnd(holder);
+  if (mayLast) return holder === undefined || !hasOwnEnd(holder);
   return holder !== undefined && within(made, holder) && !baseOf(holder) && !hasOwnEnd(holder);
 }
 

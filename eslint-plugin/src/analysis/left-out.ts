@@ -12,7 +12,7 @@ import { visitVerb } from "./mention-events.ts";
 import { referencesTo } from "./references.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
-import { calleeNameNode, someWithin, unwrap, type FunctionWithBody } from "./syntax.ts";
+import { calleeNameNode, isUsing, someWithin, unwrap, type FunctionWithBody } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** Whether an expression gives some of the values a list holds, and does nothing to the rest. */
@@ -70,12 +70,27 @@ function knowsElements(session: Session, fn: FunctionWithBody): boolean {
   if (!name || !ts.isIdentifier(name)) return false;
   return referencesTo(oracle, fn.parameters[0]!, name, fn).some((id) => {
     const { kind, node, member } = fateOf(id);
-    if (kind === "operand") return true;
+    if (kind === "operand") return !isOfPassingName(session, id);
     if (kind === "read" || kind === "receiver") return /^(isDisposed|disposed)$/.test(member);
     if (kind !== "argument" || !ts.isCallExpression(node)) return false;
     return (
       /^(has|includes|indexOf)$/.test(calleeNameNode(node)?.text ?? "") &&
       !(ts.isPropertyAccessExpression(node.expression) && isForgotten(session, node.expression))
+    );
+  });
+}
+
+/** `each !== old`, where the function has `old` for its turn or its time, and only looks at it. */
+function isOfPassingName(session: Session, { parent }: ts.Identifier): boolean {
+  if (!ts.isBinaryExpression(parent)) return false;
+  return [parent.left, parent.right].some((side) => {
+    const declaration = ts.isIdentifier(side) ? session.oracle.declarationAt(side) : undefined;
+    if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
+    const { name } = declaration;
+    const home = enclosingFunction(declaration);
+    if (!home || !ts.isIdentifier(name) || isUsing(declaration)) return false;
+    return referencesTo(session.oracle, declaration, name, home).every((id) =>
+      onlyLooksAt(session.transfer(id).effect),
     );
   });
 }

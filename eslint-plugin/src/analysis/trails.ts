@@ -9,12 +9,12 @@ import ts from "typescript";
 import { bindingOf, callSitesOf, callsByProperty } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { isExported } from "./exported.ts";
-import { enclosingFunction } from "./fate.ts";
+import { enclosingFunction, returnsOf } from "./fate.ts";
 import { isHolder } from "../owner.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { hasBody, isUsingList, wellKnownSymbol, type FunctionWithBody } from "./syntax.ts";
+import { hasBody, isUsingList, unwrap, wellKnownSymbol, type FunctionWithBody } from "./syntax.ts";
 import { callbackResult, followArgument, followMethod } from "./trail-calls.ts";
 import { ending, isCarriedOff } from "./trail-closures.ts";
 import { inField, isHidden } from "./trail-fields.ts";
@@ -47,8 +47,22 @@ export class Trail {
   /** Whether nothing ends a value that is made at an expression, which has it under a path. */
   isEndless(made: ts.Expression, path: Path): boolean {
     this.climb(made, path);
+    this.#origin(made, path);
     for (let next = this.#todo.pop(); next && !this.#isOver; next = this.#todo.pop()) next();
     return !this.#isOver && this.hasLeft;
+  }
+
+  /** What a function of the program does with a value before it returns that. */
+  #origin(made: ts.Expression, path: Path): void {
+    const call = unwrap(made);
+    if (!ts.isCallExpression(call)) return;
+    const { body } = this.session.oracle.callee(call);
+    for (const given of body ? returnsOf(body) : []) {
+      const [part, rest] = partOf(unwrap(given), path);
+      const declaration = ts.isIdentifier(part) && this.session.oracle.declarationAt(part);
+      if (declaration && ts.isVariableDeclaration(declaration) && ts.isIdentifier(declaration.name))
+        this.named(declaration, declaration.name, rest);
+    }
   }
 
   /** All that the value passed through. */
@@ -356,6 +370,19 @@ export class Trail {
     const all = [...calls, ...held.flat()];
     return isOfObject && all.length === 0 ? undefined : all;
   }
+}
+
+/** What a literal has under a path, as far as that leads through literals. */
+function partOf(node: ts.Expression, path: Path): [ts.Expression, Path] {
+  const [first, ...rest] = path;
+  if (first === undefined || !ts.isObjectLiteralExpression(node)) return [node, path];
+  for (const property of node.properties) {
+    if (ts.isShorthandPropertyAssignment(property) && property.name.text === first)
+      return [property.name, rest];
+    if (ts.isPropertyAssignment(property) && nameOf(property.name) === first)
+      return partOf(unwrap(property.initializer), rest);
+  }
+  return [node, path];
 }
 
 const isGenerator = (fn: FunctionWithBody): boolean =>
