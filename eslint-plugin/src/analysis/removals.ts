@@ -366,7 +366,10 @@ const isDeclared = (id: ts.Identifier): boolean =>
   (ts.isVariableDeclaration(id.parent) || ts.isParameter(id.parent)) && id.parent.name === id;
 
 /** Methods of containers that hand nothing out. */
-const looking = new Set(["has", "set", "push", "add", "keys", "includes", "indexOf", "delete"]);
+const looking = new Set([
+  ...["has", "set", "push", "unshift", "add", "keys"],
+  ...["includes", "indexOf", "lastIndexOf", "delete"],
+]);
 
 /** Membership tests, sizes, writes and plain checks do not free anything. */
 function mayTake(session: Session, container: ts.Expression): boolean {

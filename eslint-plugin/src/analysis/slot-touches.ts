@@ -33,10 +33,11 @@ export function leaves(session: Session, mention: ts.Expression): boolean {
   return fate.kind === "read" || isUsedByOther(session, mention);
 }
 
-/** `const stale = this.xs.slice(0, n)`, of which the function only asks. */
+/** `const stale = this.xs.slice(0, n)`, `for (const x of this.xs.slice(1))`: only asked. */
 function isPartLookedAt(session: Session, part: ts.Expression): boolean {
-  const { kind, node } = fateOf(part);
-  return kind === "bound" && constantFor(node, session) !== undefined;
+  const fate = fateOf(part);
+  if (fate.kind === "iterated") return visitVerb(session, fate) === "use";
+  return fate.kind === "bound" && constantFor(fate.node, session) !== undefined;
 }
 
 /** `new Pass(this.target)`: in the hands of what goes on using it and never frees it. */
