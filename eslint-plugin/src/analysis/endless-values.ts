@@ -55,7 +55,7 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     if (!trail.isEndless(node, path)) return [];
     const file = node.getSourceFile();
     const place = placeOf(trail, file);
-    const isPlain = owned.owner.policy === "generic" && !isHolder(owned.owner, settings);
+    const isPlain = owned.owner.policy === "generic" && !isProtocol;
     if (isExcused(place, node, isPlain || owned.owner.lost === "repeated")) return [];
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
       (n) => n.getSourceFile() === file,
@@ -96,7 +96,9 @@ export function isTold(
 ): boolean {
   const names = trail.flatMap((node) => {
     const { parent } = node;
-    return ts.isConditionalExpression(parent) ? parent : (nameOf(node) ?? []);
+    if (ts.isConditionalExpression(parent)) return parent;
+    const isAsked = ts.isPropertyAccessExpression(parent) && parent.expression === node;
+    return [nameOf(node) ?? [], isAsked ? parent.name : []].flat();
   });
   return told.some(({ start, end }) =>
     names.some((name) => name.getStart() < end && start < name.getEnd()),
