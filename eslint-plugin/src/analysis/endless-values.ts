@@ -115,16 +115,17 @@ function nameOf(node: ts.Node): ts.Node | undefined {
 
 /**
  * What to look at: the field or variable that holds the value itself, or else one that holds what
- * has it. Of those of one kind the last, which is the farthest from where the value is made.
+ * has it. Of fields the first, which is that of the owner; of variables the last, which is the
+ * farthest from where the value is made.
  */
 function placeOf({ places }: Trail, file: ts.SourceFile): ts.Declaration | undefined {
   const here = [...places].filter(([place]) => place.getSourceFile() === file);
   const direct = here.filter(([, path]) => path.length === 0).map(([place]) => place);
   const all = here.map(([place]) => place);
   return (
-    direct.findLast(isFieldOfClass) ??
+    direct.find(isFieldOfClass) ??
     direct.findLast(isVariable) ??
-    all.findLast(isFieldOfClass) ??
+    all.find(isFieldOfClass) ??
     all.findLast(isVariable) ??
     all.find((place) => ts.isVariableDeclaration(place)) ??
     all.find((place) => ts.isBindingElement(place) && !ts.findAncestor(place, ts.isParameter))

@@ -10,7 +10,7 @@ import { functionHanded } from "./callee.ts";
 import { puts } from "./containers.ts";
 import { argumentOf } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
-import { fieldOfThis } from "./members.ts";
+import { fieldOfThis, ownedMembers } from "./members.ts";
 import type { Callee } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import {
@@ -213,7 +213,7 @@ export function followMethod(
   const bodies = bodiesOf(trail, call, callee);
   if (isOfScope(trail, callee)) trail.stop();
   else if (path.length === 0 && bodies.length > 0) {
-    const isEnd = effect === "disposes" && !bodies.some((body) => someWithin(body, fillsField));
+    const isEnd = effect === "disposes" && bodies.every((body) => endsAll(trail, body));
     const mayGiveItself = session.oracle.ownedAt(call)?.owner === trail.owned.owner;
     if (ending.test(name) || isEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
   } else if (effect === "moves") moved(trail, call, path);
@@ -253,6 +253,13 @@ function moved(trail: Trail, call: ts.CallExpression, path: Path): void {
   if (isLasting) trail.hasLeft = true;
   trail.climb(call, path);
   if (call.arguments.length > 1) trail.climb(call, ["*", ...path]);
+}
+
+/** Whether a method that ends a field ends all there is, and puts nothing in its place. */
+function endsAll({ session }: Trail, body: FunctionWithBody): boolean {
+  const holder = ts.isClassLike(body.parent) ? body.parent : undefined;
+  const isAll = !holder || ownedMembers(session, holder).length < 2;
+  return isAll && !someWithin(body, fillsField);
 }
 
 const isOfItself = (body: FunctionWithBody): boolean => someWithin(body, isBareThis);

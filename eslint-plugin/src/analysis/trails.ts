@@ -47,8 +47,8 @@ export class Trail {
   /** Whether nothing ends a value that is made at an expression, which has it under a path. */
   isEndless(made: ts.Expression, path: Path): boolean {
     this.climb(made, path);
-    this.#origin(made, path);
-    for (let next = this.#todo.pop(); next && !this.#isOver; next = this.#todo.pop()) next();
+    if (path.length > 0) this.#origin(made, path);
+    for (let at = 0; at < this.#todo.length && !this.#isOver; at++) this.#todo[at]?.();
     return !this.#isOver && this.hasLeft;
   }
 
