@@ -210,7 +210,7 @@ class Critic {
   }
   judge(state, action) {
     const both = tf.concat([state, action], 1); // ~ require-disposal
-    return this.model.predict(both);
+    return this.model.predict(both); // ~ require-disposal
   }
 }
 export const agent = window.make(Critic);

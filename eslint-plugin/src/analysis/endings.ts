@@ -4,6 +4,7 @@
  * about members.
  */
 import ts from "typescript";
+import type { Facts } from "./facts.ts";
 import { callsNamed } from "./call-index.ts";
 import { disposesArguments, isDisposer } from "./disposes.ts";
 import { heirsOf, isInStatic } from "./class-makers.ts";
@@ -308,3 +309,31 @@ const isElsewhere = (called: ts.Declaration): boolean =>
   called.getSourceFile().isDeclarationFile ||
   ts.isClassLike(called.parent) ||
   ts.isObjectLiteralExpression(called.parent);
+
+/** `this.mask = null`: a setter that has a field in hand. */
+export const isSetBy = (
+  facts: Facts,
+  node: ts.ClassLikeDeclaration,
+  field: string,
+  methods: ReadonlySet<ts.Node>,
+): boolean =>
+  node.members
+    .filter((m) => ts.isSetAccessorDeclaration(m) && mentionsField(facts, m, field))
+    .some(
+      (m) => m.name && [...methods].some((by) => mentionsField(facts, by, memberName(m.name!))),
+    );
+
+/** Whether a field is declared by the base class, whose own `dispose()` is called. */
+export const leftToBase = (
+  node: ts.ClassLikeDeclaration,
+  field: string,
+  reached: ReadonlySet<ts.Node>,
+): boolean =>
+  !node.members.some((m) => m.name !== undefined && memberName(m.name) === field) &&
+  [...reached].some((m) => someWithin(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword));
+
+/** Whether nobody else ends what a field holds, though others have it in hand: nobody ever does. */
+export function isOnlyLent(session: Session, { at }: Member): boolean {
+  const made = classMade(session, at);
+  return made !== undefined && isNeverEnded(session, made);
+}

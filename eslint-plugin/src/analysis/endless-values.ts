@@ -23,8 +23,11 @@ export interface EndlessValue {
   owned: Owned;
   /** The names, and what it passes through, in the file. */
   trail: readonly ts.Node[];
-  /** The field or variable to look at, in the same file. */
-  place: ts.Declaration | undefined;
+  /** The name to look at, in the same file: that of the field or variable that has it. */
+  at: ts.Node;
+  /** `this.x`, `x`; none for what has no name. */
+  label: string;
+  isField: boolean;
 }
 
 /** The values of a file that nothing in the program ends, one for each place. */
@@ -32,8 +35,7 @@ export function endlessValues(session: Session, fresh: readonly FreshValue[]): E
   const found = new Map<ts.Node, EndlessValue>();
   for (const value of fresh)
     for (const endless of endlessIn(session, value)) {
-      const key = endless.place ?? endless.made;
-      if (!found.has(key)) found.set(key, endless);
+      if (!found.has(endless.at)) found.set(endless.at, endless);
     }
   return [...found.values()];
 }
@@ -60,13 +62,13 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
       (n) => n.getSourceFile() === file,
     );
-    return [{ made: node, owned, trail: nodes, place }];
+    return [{ made: node, owned, trail: nodes, ...named(place, node) }];
   });
 }
 
 /**
- * A field that its class itself fills, where the class has no end: only strict projects ask for one.
- * What may last as long as the program counts where a class that has an end forgets it.
+ * A field that its class itself fills, where that has no end: only strict projects ask for one. What
+ * may last as long as the program counts where a class that has an end forgets it.
  */
 function isExcused(place: ts.Declaration | undefined, made: ts.Node, mayLast: boolean): boolean {
   const holder =
@@ -135,8 +137,20 @@ function placeOf({ places }: Trail, file: ts.SourceFile): ts.Declaration | undef
 const isVariable = (place: ts.Declaration): boolean =>
   ts.isVariableDeclaration(place) && !ts.isForOfStatement(place.parent.parent);
 
+/** Where a place has its name, and how it is called. Scripts declare fields by `this.x = …`. */
+function named(
+  place: ts.Declaration | undefined,
+  made: ts.Expression,
+): Pick<EndlessValue, "at" | "label" | "isField"> {
+  const target = place && ts.isBinaryExpression(place) ? place.left : place;
+  const at = target && (target as ts.NamedDeclaration).name;
+  const isField = place !== undefined && isFieldOfClass(place);
+  if (!at) return { at: made, label: "", isField: false };
+  return { at, label: isField ? `this.${at.getText()}` : at.getText(), isField };
+}
+
 /** Whether a declaration is that of a field, and not of a variable. */
-export const isFieldOfClass = (place: ts.Declaration): boolean =>
+const isFieldOfClass = (place: ts.Declaration): boolean =>
   ts.isParameter(place)
     ? ts.isParameterPropertyDeclaration(place, place.parent)
     : !ts.isVariableDeclaration(place) && !ts.isBindingElement(place);

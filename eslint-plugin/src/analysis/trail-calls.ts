@@ -8,7 +8,7 @@ import { sourcesOf } from "./call-index.ts";
 import { nameOf } from "./call-sites.ts";
 import { functionHanded } from "./callee.ts";
 import { puts } from "./containers.ts";
-import { argumentOf } from "./fate.ts";
+import { argumentOf, fateOf } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
 import type { Callee } from "./oracle.ts";
@@ -251,6 +251,7 @@ function moved(trail: Trail, call: ts.CallExpression, path: Path): void {
     owned.owner,
   );
   if (isLasting) trail.hasLeft = true;
+  else if (fateOf(call).kind === "dropped") trail.stop(); // to whoever has a scope there
   trail.climb(call, path);
   if (call.arguments.length > 1) trail.climb(call, ["*", ...path]);
 }

@@ -1,7 +1,7 @@
 /**
  * Trail closures: functions and objects that carry what they mention to where no trail follows: a
- * closure that is returned or kept for later, an object without an end that leaves its program. Used
- * by `trails.ts` and `trail-fields.ts`.
+ * closure that is returned or kept for later, an object without an end that leaves its program.
+ * Used by `trails.ts` and `trail-fields.ts`.
  */
 import ts from "typescript";
 import { callSitesOf, bindingOf } from "./call-sites.ts";
@@ -16,16 +16,27 @@ export const ending =
   /^(dispose|destroy|close|free|release|end|stop|clear|reset|delete|shut|tear|unload|finish)/;
 
 /** Whether a mention stands in a function that may run wherever it is carried to. */
-export function isCarriedOff(session: Session, mention: ts.Node, home: ts.Node): boolean {
+export function isCarriedOff(
+  session: Session,
+  mention: ts.Node,
+  home: ts.Node,
+  seen = new Set<ts.Node>(),
+): boolean {
   let fn = enclosingFunction(mention);
-  while (fn && fn !== home) {
-    if (!hasBody(fn) || isCarried(session, fn)) return true;
+  while (fn && fn !== home && !seen.has(fn)) {
+    seen.add(fn);
+    if (!hasBody(fn) || isCarried(session, fn, home, seen)) return true;
     fn = enclosingFunction(fn);
   }
   return false;
 }
 
-function isCarried(session: Session, fn: FunctionWithBody): boolean {
+function isCarried(
+  session: Session,
+  fn: FunctionWithBody,
+  home: ts.Node,
+  seen: Set<ts.Node>,
+): boolean {
   if (ts.isClassLike(fn.parent)) return false;
   const call = handedTo(fn);
   if (call) {
@@ -36,9 +47,12 @@ function isCarried(session: Session, fn: FunctionWithBody): boolean {
   const property = bindingOf(fn) ?? fn;
   const holder = property.parent;
   if (ts.isObjectLiteralExpression(holder)) return !holder.properties.some(isEnding);
-  if (ts.isFunctionDeclaration(fn) || ts.isVariableDeclaration(property))
-    return callSitesOf(session.oracle, fn, "file").values.some((v) => !isOfEndingObject(v));
-  return true;
+  if (!ts.isFunctionDeclaration(fn) && !ts.isVariableDeclaration(property)) return true;
+  const { calls, values } = callSitesOf(session.oracle, fn, "file");
+  return (
+    values.some((value) => !isOfEndingObject(value)) ||
+    calls.some((by) => isCarriedOff(session, by, home, seen))
+  );
 }
 
 const isOfEndingObject = ({ parent }: ts.Node): boolean =>
@@ -54,10 +68,11 @@ const isEnding = ({ name }: ts.NamedDeclaration): boolean =>
 /** Whether objects of a class that cannot end leave the function that makes them. */
 export function leavesWithoutEnd(session: Session, node: ts.ClassLikeDeclaration): boolean {
   if (baseOf(node) || node.members.some(isEnding)) return false;
-  return makersOf(session.oracle, node).some((made) => {
-    const { kind } = fateOf(made);
-    return kind !== "bound" && kind !== "receiver" && kind !== "dropped";
-  });
+  const makers = makersOf(session.oracle, node);
+  return (
+    makers.length === 0 ||
+    makers.some((made) => !/^(bound|receiver|dropped)$/.test(fateOf(made).kind))
+  );
 }
 
 /** Whether a class is written to be ended. */

@@ -1,7 +1,7 @@
 /**
  * Trails: everywhere a value may get to from where it is made, whatever the order of things: into
- * variables, fields, lists, records, through functions that return or yield it and into those it is
- * given to. Where nothing on the whole trail ends the value, and nobody out of sight may, it is lost
+ * variables, fields, lists, records, through functions that return or yield it and into those it
+ * is given to. Where nothing on the whole trail ends it, and nobody out of sight may, it is lost
  * for good. Each step says too much rather than too little, so one end anywhere is enough. Used by
  * `endless-values.ts`; what calls do with a value is in `trail-calls.ts`.
  */
@@ -24,6 +24,30 @@ import { onlyLooksAt } from "./transfer.ts";
 
 /** More steps than this, and there is no telling. */
 const limit = 600;
+
+/** Expressions that have the value of what is in them. */
+const handsOn: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.ParenthesizedExpression,
+  ts.SyntaxKind.AsExpression,
+  ts.SyntaxKind.SatisfiesExpression,
+  ts.SyntaxKind.NonNullExpression,
+  ts.SyntaxKind.TypeAssertionExpression,
+  ts.SyntaxKind.AwaitExpression,
+]);
+
+/** What only asks for a value, or leaves it standing. */
+const ignores: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.ExpressionStatement,
+  ts.SyntaxKind.VoidExpression,
+  ts.SyntaxKind.TemplateSpan,
+  ts.SyntaxKind.PrefixUnaryExpression,
+  ts.SyntaxKind.TypeOfExpression,
+  ts.SyntaxKind.IfStatement,
+  ts.SyntaxKind.WhileStatement,
+  ts.SyntaxKind.DoStatement,
+  ts.SyntaxKind.ForStatement,
+  ts.SyntaxKind.ForInStatement,
+]);
 
 /** One walk from where a value is made. */
 export class Trail {
@@ -108,15 +132,11 @@ export class Trail {
       this.#climbBinary(node, parent, path);
       return;
     }
+    if (handsOn.has(parent.kind)) {
+      this.climb(parent as ts.Expression, path);
+      return;
+    }
     switch (parent.kind) {
-      case ts.SyntaxKind.ParenthesizedExpression:
-      case ts.SyntaxKind.AsExpression:
-      case ts.SyntaxKind.SatisfiesExpression:
-      case ts.SyntaxKind.NonNullExpression:
-      case ts.SyntaxKind.TypeAssertionExpression:
-      case ts.SyntaxKind.AwaitExpression:
-        this.climb(parent as ts.Expression, path);
-        return;
       case ts.SyntaxKind.ConditionalExpression:
         if ((parent as ts.ConditionalExpression).condition !== node)
           this.climb(parent as ts.Expression, path);
@@ -171,19 +191,8 @@ export class Trail {
       case ts.SyntaxKind.ForOfStatement:
         this.#iterated(node, parent as ts.ForOfStatement, path);
         return;
-      case ts.SyntaxKind.ExpressionStatement:
-      case ts.SyntaxKind.VoidExpression:
-      case ts.SyntaxKind.TemplateSpan:
-      case ts.SyntaxKind.PrefixUnaryExpression:
-      case ts.SyntaxKind.TypeOfExpression:
-      case ts.SyntaxKind.IfStatement:
-      case ts.SyntaxKind.WhileStatement:
-      case ts.SyntaxKind.DoStatement:
-      case ts.SyntaxKind.ForStatement:
-      case ts.SyntaxKind.ForInStatement:
-        return;
       default:
-        this.stop();
+        if (!ignores.has(parent.kind)) this.stop();
     }
   }
 

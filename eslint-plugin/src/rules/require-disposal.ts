@@ -7,7 +7,6 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import type { Cell } from "../analysis/cells.ts";
-import { isFieldOfClass } from "../analysis/endless-values.ts";
 import { enclosingFunction } from "../analysis/fate.ts";
 import type { Problem } from "../analysis/flow.ts";
 import { endsDevice } from "../analysis/endings.ts";
@@ -158,20 +157,14 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     }
   },
   last(file, report) {
-    for (const { made, place, owned } of file.endless) {
+    for (const { made, at, label, isField, owned } of file.endless) {
       const { owner } = owned;
-      if (place && isFieldOfClass(place)) continue;
-      const at = place && (place as ts.NamedDeclaration).name;
+      if (isField) continue;
+      const data = { name: labelOf(made), variable: label, noun: owner.noun };
       report({
-        mark: at ? spanOf(at) : markOf(made),
-        messageId: at ? "nowhere" : "unnamed",
-        data: {
-          name: labelOf(made),
-          variable: at?.getText() ?? "",
-          noun: owner.noun,
-          end: toEnd(owner),
-          ended: ended(owner),
-        },
+        mark: label === "" ? markOf(made) : spanOf(at),
+        messageId: label === "" ? "unnamed" : "nowhere",
+        data: { ...data, end: toEnd(owner), ended: ended(owner) },
       });
     }
   },

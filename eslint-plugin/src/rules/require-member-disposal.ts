@@ -7,12 +7,12 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { keptState } from "../analysis/component-state.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
-import { isFieldOfClass } from "../analysis/endless-values.ts";
 import {
-  classMade,
   endlessMembers,
   endsDevice,
-  isNeverEnded,
+  isOnlyLent,
+  isSetBy,
+  leftToBase,
   methodsThatEnd,
   type Ending,
 } from "../analysis/endings.ts";
@@ -53,7 +53,7 @@ import { dueAt } from "../analysis/pauses.ts";
 import type { Session } from "../analysis/session.ts";
 import { takenFields } from "../analysis/taken-fields.ts";
 import { isUsedThere } from "../analysis/used-there.ts";
-import { isAsync, baseOf, memberName, someWithin, unwrap } from "../analysis/syntax.ts";
+import { isAsync, baseOf, memberName, unwrap } from "../analysis/syntax.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { lastLine, valuesIn } from "../fix/last-line.ts";
 import { ended, isAnything, toEnd } from "../owner.ts";
@@ -158,28 +158,14 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       });
   },
   last(file, report) {
-    for (const { made, place, owned } of file.endless)
-      if (place && isFieldOfClass(place))
-        report({
-          mark: spanOf((place as ts.NamedDeclaration).name ?? place),
-          messageId: "nowhere",
-          data: {
-            field: `this.${nameOfField(place)}`,
-            noun: owned.owner.noun,
-            name: labelOf(made),
-            ended: ended(owned.owner),
-          },
-        });
+    for (const { made, at, label, isField, owned } of file.endless)
+      if (isField) {
+        const data = { field: label, noun: owned.owner.noun, name: labelOf(made) };
+        const word = ended(owned.owner);
+        report({ mark: spanOf(at), messageId: "nowhere", data: { ...data, ended: word } });
+      }
   },
 });
-
-/** The name of a field, which scripts declare by `this.x = …`. */
-function nameOfField(place: ts.Declaration): string {
-  const { name } = place as ts.NamedDeclaration;
-  if (name) return name.getText();
-  const target = ts.isBinaryExpression(place) ? place.left : place;
-  return ts.isPropertyAccessExpression(target) ? target.name.text : "";
-}
 
 /** Checks the fields of a class; returns those that its disposing method forgets. */
 function checkClass(
@@ -324,28 +310,6 @@ function mentionsOf(field: string, methods: Iterable<ts.Node>): ts.Expression[] 
 const frees = (session: Session, members: ReadonlySet<ts.Node>): boolean =>
   [...members].some((m) => endsDevice(session, m));
 
-/** `this.mask = null`: a setter that has a field in hand. */
-const isSetBy = (
-  facts: FileAnalysis["facts"],
-  node: ts.ClassLikeDeclaration,
-  field: string,
-  methods: ReadonlySet<ts.Node>,
-): boolean =>
-  node.members
-    .filter((m) => ts.isSetAccessorDeclaration(m) && mentionsField(facts, m, field))
-    .some(
-      (m) => m.name && [...methods].some((by) => mentionsField(facts, by, memberName(m.name!))),
-    );
-
-/** Whether a field is declared by the base class, whose own `dispose()` is called. */
-const leftToBase = (
-  node: ts.ClassLikeDeclaration,
-  field: string,
-  reached: ReadonlySet<ts.Node>,
-): boolean =>
-  !node.members.some((m) => m.name !== undefined && memberName(m.name) === field) &&
-  [...reached].some((m) => someWithin(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword));
-
 /** No `;`, and no `return done;`. */
 const isDeed = (statement: ts.Statement): boolean =>
   !ts.isEmptyStatement(statement) &&
@@ -443,12 +407,6 @@ function checkLoops(
 }
 
 type Method = ts.MethodDeclaration & { body: ts.Block };
-
-/** Whether nobody else ends what a field holds, though others have it in hand: nobody ever does. */
-function isOnlyLent(session: Session, { at }: Member): boolean {
-  const made = classMade(session, at);
-  return made !== undefined && isNeverEnded(session, made);
-}
 
 /** Whether a value is made by a statement of the constructor itself, on every way through it. */
 function isUnconditional(at: ts.Node): boolean {
