@@ -67,8 +67,8 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
 }
 
 /**
- * A field that its class itself fills, where that has no end: only strict projects ask for one. What
- * may last as long as the program counts where a class that has an end forgets it.
+ * A field that its class itself fills, where that has no end: only strict projects ask for one.
+ * What may last as long as the program counts where a class that has an end forgets it.
  */
 function isExcused(place: ts.Declaration | undefined, made: ts.Node, mayLast: boolean): boolean {
   const holder =
