@@ -74,22 +74,18 @@ function bodiesOf(trail: Trail, call: CallLike, callee: Callee): FunctionWithBod
   if (!isMember && !(isMethod && ts.isMethodDeclaration(declaration))) return found;
   if (declaration.getSourceFile().isDeclarationFile || !ts.isCallExpression(call)) return found;
   const { oracle } = trail.session;
-  for (const fn of oracle.facts.of(oracle.program, overridesIn).get(name) ?? [])
-    if (fn !== body) found.push(fn);
+  for (const file of oracle.facts.of(oracle.program, sourcesOf))
+    for (const fn of oracle.facts.of(file, overridesIn).get(name) ?? [])
+      if (fn !== body) found.push(fn);
   return found;
 }
 
-/** The methods of a program that may stand for those of a base or an interface, by their names. */
+/** The methods of a file that may stand for those of a base or an interface, by their names. */
 const overridesIn = (
-  program: ts.Program,
+  file: ts.SourceFile,
   facts: Facts,
 ): ReadonlyMap<string, readonly FunctionWithBody[]> =>
-  grouped(
-    sourcesOf(program)
-      .flatMap((file) => facts.functions(file))
-      .filter(mayOverride),
-    (fn) => nameOf(fn) ?? "",
-  );
+  grouped(facts.functions(file).filter(mayOverride), (fn) => nameOf(fn) ?? "");
 
 const mayOverride = (fn: FunctionWithBody): boolean =>
   ts.isMethodDeclaration(fn)
