@@ -90,6 +90,7 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
         for (const finding of fresh) report(context, file.places, finding);
         if (stale !== null) say(context, stale);
       };
+      let checked: FileAnalysis | undefined;
       return {
         "Program:exit"() {
           const file = analyse(context);
@@ -99,16 +100,17 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
             if (file.mayOwn) spec.check(file, { ...spec.defaults, ...options }, add);
             file.told.push(...found.map(({ mark }) => mark));
             if (!spec.last) tell(file);
+            checked = file;
           });
         },
         // a selector that says more runs later, after all rules have checked
         'Program[type="Program"]:exit'() {
-          const file = spec.last && analyse(context);
-          if (!spec.last || !file || typeof file === "string") return;
-          guarded(context, spec.name, () => {
-            if (file.mayOwn) spec.last?.(file, add);
-            if (file.mayOwn || file.baseline) tell(file);
-          });
+          const file = checked;
+          if (file && spec.last)
+            guarded(context, spec.name, () => {
+              if (file.mayOwn) spec.last?.(file, add);
+              tell(file);
+            });
         },
       };
     },

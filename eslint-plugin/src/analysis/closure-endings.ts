@@ -59,7 +59,8 @@ export function closureEnding(session: Session, fn: FunctionWithBody): ClosureEn
   return first && { ...first, run: new Set(found.flatMap(({ run }) => [...run])) };
 }
 
-const isFinal = (name: string): boolean =>
+/** Whether a name says that an object is done with. */
+export const isFinal = (name: string): boolean =>
   /^(dispose|destroy|@@dispose|@@asyncDispose)$/.test(name);
 
 function literalOf(session: Session, value: ts.Node): ts.ObjectLiteralExpression | undefined {

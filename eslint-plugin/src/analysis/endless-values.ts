@@ -6,14 +6,15 @@
 import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
 import type { FreshValue, Outcome } from "./consume.ts";
+import { endingsOf } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import type { Owned } from "./oracle.ts";
 import { isAnything, isHolder } from "../owner.ts";
 import type { Session } from "./session.ts";
-import { baseOf, hasBody, within } from "./syntax.ts";
+import { baseOf, hasBody, within, type CallLike } from "./syntax.ts";
 import type { Path } from "./trail-path.ts";
-import { hasOwnEnd } from "./trail-closures.ts";
+import { isField } from "./trail-fields.ts";
 import { Trail } from "./trails.ts";
 
 /** A value that nothing ends. */
@@ -45,16 +46,12 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   const isProtocol = settings.owners.some(({ policy }) => policy === "protocol");
   if (isAnything(owned.owner) || (isHolder(owned.owner, settings) && !isProtocol)) return [];
   if (!goesOn.has(outcome) || ts.isPropertyAccessExpression(node)) return [];
-  if (/^Promise/.test(session.oracle.typeName(node)) && ts.isNewExpression(node)) return [];
-  const { receiver } = session.oracle.callee(node);
-  if (receiver && session.oracle.typeName(receiver) === "DisposeScope") return [];
   const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
   if (!enclosingFunction(node) && !isInitial) return [];
-  const state = session.scopeAt(node);
-  if (state !== "out" && !(state === "in" && isInCallback(session, node, owned))) return [];
   return pathsTo(owned).flatMap((path) => {
-    const trail = new Trail(session, owned, state === "out");
-    if (!trail.isEndless(node, path)) return [];
+    const trail = new Trail(session, owned);
+    // most values end, and nothing else need be asked of them
+    if (!trail.isEndless(node, path) || !isOutOfScopes(session, node, trail)) return [];
     const file = node.getSourceFile();
     const place = placeOf(trail, file);
     const isPlain = owned.owner.policy === "generic" && !isProtocol;
@@ -66,15 +63,28 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   });
 }
 
+/** Whether no scope frees a value: it is made outside of any, or as what a scope gives. */
+function isOutOfScopes(session: Session, node: CallLike, { owned, hasLeft }: Trail): boolean {
+  const { receiver } = session.oracle.callee(node);
+  if (receiver && session.oracle.typeName(receiver) === "DisposeScope") return false;
+  if (ts.isNewExpression(node) && session.oracle.typeName(node) === "Promise") return false;
+  const state = session.scopeAt(node);
+  return state === "out" || (state === "in" && hasLeft && isInCallback(session, node, owned));
+}
+
 /**
  * A field that its class itself fills, where that has no end: only strict projects ask for one.
  * What may last as long as the program counts where a class that has an end forgets it.
  */
 function isExcused(place: ts.Declaration | undefined, made: ts.Node, mayLast: boolean): boolean {
-  const holder =
-    place && isFieldOfClass(place) ? ts.findAncestor(place, ts.isClassLike) : undefined;
-  if (mayLast) return holder === undefined || !hasOwnEnd(holder);
-  return holder !== undefined && within(made, holder) && !baseOf(holder) && !hasOwnEnd(holder);
+  const holder = place && isField(place) ? ts.findAncestor(place, ts.isClassLike) : undefined;
+  if (mayLast) return holder === undefined || endingsOf(holder).length === 0;
+  return (
+    holder !== undefined &&
+    within(made, holder) &&
+    !baseOf(holder) &&
+    endingsOf(holder).length === 0
+  );
 }
 
 /** What becomes of a value that somebody may end later. */
@@ -125,9 +135,9 @@ function placeOf({ places }: Trail, file: ts.SourceFile): ts.Declaration | undef
   const direct = here.filter(([, path]) => path.length === 0).map(([place]) => place);
   const all = here.map(([place]) => place);
   return (
-    direct.find(isFieldOfClass) ??
+    direct.find(isField) ??
     direct.findLast(isVariable) ??
-    all.find(isFieldOfClass) ??
+    all.find(isField) ??
     all.findLast(isVariable) ??
     all.find((place) => ts.isVariableDeclaration(place)) ??
     all.find((place) => ts.isBindingElement(place) && !ts.findAncestor(place, ts.isParameter))
@@ -144,16 +154,12 @@ function named(
 ): Pick<EndlessValue, "at" | "label" | "isField"> {
   const target = place && ts.isBinaryExpression(place) ? place.left : place;
   const at = target && (target as ts.NamedDeclaration).name;
-  const isField = place !== undefined && isFieldOfClass(place);
-  if (!at) return { at: made, label: "", isField: false };
-  return { at, label: isField ? `this.${at.getText()}` : at.getText(), isField };
+  if (!place || !at) return { at: made, label: "", isField: false };
+  const text = at.getText();
+  return isField(place)
+    ? { at, label: `this.${text}`, isField: true }
+    : { at, label: text, isField: false };
 }
-
-/** Whether a declaration is that of a field, and not of a variable. */
-const isFieldOfClass = (place: ts.Declaration): boolean =>
-  ts.isParameter(place)
-    ? ts.isParameterPropertyDeclaration(place, place.parent)
-    : !ts.isVariableDeclaration(place) && !ts.isBindingElement(place);
 
 /** Whether the scope of a value is that of a callback whose result leaves it. */
 function isInCallback(session: Session, node: ts.Node, owned: Owned): boolean {

@@ -7,12 +7,12 @@
 import ts from "typescript";
 import { ownsElements } from "./ended-elements.ts";
 import { enclosingFunction } from "./fate.ts";
+import { accessesByName, elementsByName } from "./field-index.ts";
 import { fieldOfThis } from "./members.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
 import { someWithin, unwrap, type FunctionWithBody } from "./syntax.ts";
-import { accessesByName, elementsByName } from "./trail-fields.ts";
 
 /** Whether a returned value is one that its function has taken out of where it was. */
 export function givesAway(session: Session, fn: FunctionWithBody, value: ts.Expression): boolean {

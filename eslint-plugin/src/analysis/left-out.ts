@@ -75,34 +75,27 @@ function knowsElements(session: Session, fn: FunctionWithBody): boolean {
     if (kind !== "argument" || !ts.isCallExpression(node)) return false;
     return (
       /^(has|includes|indexOf)$/.test(calleeNameNode(node)?.text ?? "") &&
-      !(ts.isPropertyAccessExpression(node.expression) && isForgotten(session, node.expression))
+      !(
+        ts.isPropertyAccessExpression(node.expression) &&
+        isForgotten(session, node.expression.expression)
+      )
     );
   });
 }
 
 /** `each !== old`, where the function has `old` for its turn or its time, and only looks at it. */
-function isOfPassingName(session: Session, { parent }: ts.Identifier): boolean {
-  if (!ts.isBinaryExpression(parent)) return false;
-  return [parent.left, parent.right].some((side) => {
-    const declaration = ts.isIdentifier(side) ? session.oracle.declarationAt(side) : undefined;
-    if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
-    const { name } = declaration;
-    const home = enclosingFunction(declaration);
-    if (!home || !ts.isIdentifier(name) || isUsing(declaration)) return false;
-    return referencesTo(session.oracle, declaration, name, home).every((id) =>
-      onlyLooksAt(session.transfer(id).effect),
-    );
-  });
-}
+const isOfPassingName = (session: Session, { parent }: ts.Identifier): boolean =>
+  ts.isBinaryExpression(parent) &&
+  [parent.left, parent.right].some((side) => isForgotten(session, side));
 
-/** `stale.includes`, where `stale` is a list of this function that is only looked at. */
-function isForgotten(session: Session, { expression: list }: ts.PropertyAccessExpression): boolean {
-  const declaration = ts.isIdentifier(list) ? session.oracle.declarationAt(list) : undefined;
-  if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
+/** Whether an expression names a variable of this function that is only looked at. */
+function isForgotten(session: Session, value: ts.Expression): boolean {
+  const { oracle } = session;
+  const declaration = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration) || isUsing(declaration)) return false;
   const { name } = declaration;
   const home = enclosingFunction(declaration);
   if (!home || !ts.isIdentifier(name)) return false;
-  const { oracle } = session;
   return referencesTo(oracle, declaration, name, home).every((id) => {
     if (id === name) return true;
     const found = session.transfer(id);

@@ -32,7 +32,7 @@ export function isLentTo(
 ): boolean {
   const { lent } = session.asking;
   if (!parameter || parameter.dotDotDotToken || lent.has(parameter)) return false;
-  if (ts.isParameterPropertyDeclaration(parameter, fn) || isGenerator(fn)) return false;
+  if (ts.isParameterPropertyDeclaration(parameter, fn) || fn.asteriskToken) return false;
   if (lent.size >= mostCalls) return false;
   lent.add(parameter);
   try {
@@ -86,10 +86,6 @@ export function namesOver(spread: ts.SpreadAssignment): readonly string[] {
     .slice(properties.indexOf(spread) + 1)
     .flatMap((p) => (p.name ? [memberName(p.name)] : []));
 }
-
-const isGenerator = (fn: FunctionWithBody): boolean =>
-  (ts.isFunctionDeclaration(fn) || ts.isFunctionExpression(fn) || ts.isMethodDeclaration(fn)) &&
-  fn.asteriskToken !== undefined;
 
 /** A value within more records than this is not followed. */
 const deepest = 6;

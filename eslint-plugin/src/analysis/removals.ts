@@ -8,7 +8,7 @@ import { isAnything } from "../owner.ts";
 import { functionHanded } from "./callee.ts";
 import { nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
-import { puts } from "./containers.ts";
+import { containerMethod, puts } from "./containers.ts";
 import { endsOwnElements, isHandedOut, losesEnded, ownsElements } from "./ended-elements.ts";
 import { isMadeToEnd } from "./left-fields.ts";
 import { boundNames, referencesTo } from "./references.ts";
@@ -367,7 +367,8 @@ const isDeclared = (id: ts.Identifier): boolean =>
   (ts.isVariableDeclaration(id.parent) || ts.isParameter(id.parent)) && id.parent.name === id;
 
 /** Methods of containers that hand nothing out. */
-const looking = new Set(["has", "keys", "includes", "indexOf", "lastIndexOf", "delete"]);
+const handsNothingOut = (name: string): boolean =>
+  puts(name) || containerMethod(name) === "asks" || name === "delete";
 
 /** Membership tests, sizes, writes and plain checks do not free anything. */
 function mayTake(session: Session, container: ts.Expression): boolean {
@@ -386,7 +387,7 @@ function mayTake(session: Session, container: ts.Expression): boolean {
     return fateOf(fate.node as ts.Expression).kind !== "dropped";
   if (fate.kind === "receiver" && /^(forEach|some|every|find(Last)?Index)$/.test(fate.member))
     return visitVerb(session, fate) !== "use";
-  if (fate.kind === "receiver") return !looking.has(fate.member) && !puts(fate.member);
+  if (fate.kind === "receiver") return !handsNothingOut(fate.member);
   if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
   if (fate.kind !== "element") return true;
   const access = fate.node as ts.ElementAccessExpression;

@@ -7,7 +7,8 @@ import ts from "typescript";
 import { sourcesOf } from "./call-index.ts";
 import { nameOf } from "./call-sites.ts";
 import { functionHanded } from "./callee.ts";
-import { puts } from "./containers.ts";
+import { containerMethod, puts } from "./containers.ts";
+import { soundsLikeDisposal } from "./disposes.ts";
 import { argumentOf, fateOf } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
@@ -22,8 +23,8 @@ import {
   type FunctionWithBody,
 } from "./syntax.ts";
 import type { Facts } from "./facts.ts";
-import { grouped, type Path } from "./trail-path.ts";
-import { ending } from "./trail-closures.ts";
+import { grouped } from "./field-index.ts";
+import type { Path } from "./trail-path.ts";
 import { into } from "./trail-places.ts";
 import type { Trail } from "./trails.ts";
 import { onlyLooksAt } from "./transfer.ts";
@@ -182,7 +183,7 @@ function intoContainer(
     if (isValue || /^(push|unshift)$/.test(name)) into(trail, receiver, ["*", ...path]);
     if (name === "fill") trail.climb(call, ["*", ...path]);
   } else if (name === "concat") trail.climb(call, path[0] === "*" ? path : ["*", ...path]);
-  else return /^(get|has|delete|includes|indexOf|lastIndexOf|at)$/.test(name);
+  else return /^(get|at|delete)$/.test(name) || containerMethod(name) === "asks";
   return true;
 }
 
@@ -191,9 +192,11 @@ const gives: Readonly<Record<"one" | "same", RegExp>> = {
   one: /^(at|get|pop|shift|find|findLast)$/,
   same: /^(values|filter|slice|splice|reverse|sort|toReversed|toSorted|with|flat|concat)$/,
 };
-const looks =
-  /^(push|unshift|add|set|delete|clear|has|includes|indexOf|lastIndexOf|keys|join|fill|toString)$/;
-const visits = /^(forEach|map|flatMap|some|every|find|findLast|findIndex|findLastIndex|filter)$/;
+const visits = /^(forEach|map|flatMap|some|every|filter|find(Last)?(Index)?)$/;
+
+/** Whether a method puts something in, asks which values there are, or takes some out of sight. */
+const leavesRest = (name: string): boolean =>
+  puts(name) || containerMethod(name) === "asks" || /^(delete|clear|join|fill)$/.test(name);
 
 /** What a method does with the value that the object it is asked of has under a path. */
 export function followMethod(
@@ -211,7 +214,7 @@ export function followMethod(
   else if (path.length === 0 && bodies.length > 0) {
     const isEnd = effect === "disposes" && bodies.every((body) => endsAll(trail, body));
     const mayGiveItself = session.oracle.ownedAt(call)?.owner === trail.owned.owner;
-    if (ending.test(name) || isEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
+    if (soundsLikeDisposal(name) || isEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
   } else if (effect === "moves") moved(trail, call, path);
   else if (effect === "disposes" || (path.length === 0 && !onlyLooksAt(effect))) trail.stop();
   else if (path.length > 0) ofHolder(trail, call, access, callee, path);
@@ -271,7 +274,7 @@ const fillsField = (node: ts.Node): boolean =>
 /** `this` as a value, or its end. */
 const isBareThis = (node: ts.Node): boolean =>
   node.kind === ts.SyntaxKind.ThisKeyword &&
-  !(ts.isPropertyAccessExpression(node.parent) && !ending.test(node.parent.name.text));
+  !(ts.isPropertyAccessExpression(node.parent) && !soundsLikeDisposal(node.parent.name.text));
 
 function ofContainer(
   trail: Trail,
@@ -293,7 +296,7 @@ function ofContainer(
     if (name === "flat") trail.climb(call, rest);
   } else if (name === "entries") trail.climb(call, ["*", ...path]);
   else if (name === "next") trail.climb(call, ["value", ...rest]);
-  else if (!visits.test(name) && !looks.test(name) && name !== "return" && name !== "throw")
+  else if (!visits.test(name) && !leavesRest(name) && name !== "return" && name !== "throw")
     trail.stop();
 }
 
@@ -354,7 +357,7 @@ function calledBy(
 ): void {
   const at = argumentOf(call, fn);
   const parameter = at && body.parameters[at.index];
-  if (!parameter || !ts.isIdentifier(parameter.name) || !hasBody(body)) {
+  if (!parameter || !ts.isIdentifier(parameter.name)) {
     trail.stop();
     return;
   }

@@ -7,13 +7,11 @@ import ts from "typescript";
 import { callSitesOf, bindingOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { makersOf } from "./class-makers.ts";
+import { isFinal } from "./closure-endings.ts";
+import { soundsLikeDisposal } from "./disposes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import type { Session } from "./session.ts";
-import { baseOf, hasBody, memberName, wellKnownSymbol, type FunctionWithBody } from "./syntax.ts";
-
-/** Names of methods that end what their object has. */
-export const ending =
-  /^(dispose|destroy|close|free|release|end|stop|clear|reset|delete|shut|tear|unload|finish)/;
+import { baseOf, hasBody, memberName, type FunctionWithBody } from "./syntax.ts";
 
 /** Whether a mention stands in a function that may run wherever it is carried to. */
 export function isCarriedOff(
@@ -59,11 +57,10 @@ const isOfEndingObject = ({ parent }: ts.Node): boolean =>
   (ts.isPropertyAssignment(parent) || ts.isShorthandPropertyAssignment(parent)) &&
   parent.parent.properties.some(isEnding);
 
-const isEnding = ({ name }: ts.NamedDeclaration): boolean =>
-  name !== undefined &&
-  (ts.isComputedPropertyName(name)
-    ? wellKnownSymbol(name.expression) !== undefined
-    : ending.test(memberName(name as ts.PropertyName)));
+const isEnding = ({ name }: ts.NamedDeclaration): boolean => {
+  const text = name ? memberName(name as ts.PropertyName) : "";
+  return isFinal(text) || soundsLikeDisposal(text);
+};
 
 /** Whether objects of a class that cannot end leave the function that makes them. */
 export function leavesWithoutEnd(session: Session, node: ts.ClassLikeDeclaration): boolean {
@@ -74,13 +71,3 @@ export function leavesWithoutEnd(session: Session, node: ts.ClassLikeDeclaration
     makers.some((made) => !/^(bound|receiver|dropped)$/.test(fateOf(made).kind))
   );
 }
-
-/** Whether a class is written to be ended. */
-export const hasOwnEnd = (node: ts.ClassLikeDeclaration): boolean =>
-  node.members.some(
-    ({ name }) =>
-      name !== undefined &&
-      (ts.isComputedPropertyName(name)
-        ? wellKnownSymbol(name.expression) !== undefined
-        : /^(dispose|destroy)$/i.test(memberName(name))),
-  );

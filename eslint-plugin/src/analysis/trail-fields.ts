@@ -5,10 +5,10 @@
 import ts from "typescript";
 import { sourcesOf } from "./call-index.ts";
 import { isExported } from "./exported.ts";
-import type { Facts } from "./facts.ts";
+import { accessesByName, elementsByName } from "./field-index.ts";
 import { memberName, someWithin, wellKnownSymbol } from "./syntax.ts";
 import { leavesWithoutEnd } from "./trail-closures.ts";
-import { grouped, nameOf, type Path } from "./trail-path.ts";
+import type { Path } from "./trail-path.ts";
 import type { Trail } from "./trails.ts";
 
 /** A field of a class has the value under a path; whoever reads it may end it. */
@@ -85,28 +85,6 @@ export const isHidden = (member: ts.Node, text: string): boolean =>
   text.startsWith("#") ||
   (ts.isClassElement(member) && member.name !== undefined && ts.isPrivateIdentifier(member.name)) ||
   (ts.getCombinedModifierFlags(member as ts.Declaration) & ts.ModifierFlags.Private) !== 0;
-
-/** The accesses of a file by the names they ask for. */
-export const accessesByName = (
-  file: ts.SourceFile,
-  facts: Facts,
-): ReadonlyMap<string, ts.PropertyAccessExpression[]> =>
-  grouped(
-    facts.nodes<ts.PropertyAccessExpression>(file, ts.SyntaxKind.PropertyAccessExpression),
-    (access) => access.name.text,
-  );
-
-/** The names that patterns of a file take out of objects. */
-export const elementsByName = (
-  file: ts.SourceFile,
-  facts: Facts,
-): ReadonlyMap<string, ts.BindingElement[]> =>
-  grouped(
-    facts
-      .nodes<ts.BindingElement>(file, ts.SyntaxKind.BindingElement)
-      .filter(({ parent }) => ts.isObjectBindingPattern(parent)),
-    ({ propertyName, name }) => nameOf(propertyName ?? name),
-  );
 
 /** `this[key]`, `Object.values(this)`, `{ ...this }`: any field of a class may be read by it. */
 const readsAnyField = (holder: ts.ClassLikeDeclaration): boolean =>

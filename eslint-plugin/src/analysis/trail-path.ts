@@ -19,18 +19,3 @@ export const nameOf = (name: ts.PropertyName | ts.BindingName): string =>
   ts.isComputedPropertyName(name) && !ts.isStringLiteralLike(name.expression)
     ? "*"
     : memberName(name);
-
-/** Nodes by name. */
-export function grouped<N>(
-  nodes: readonly N[],
-  nameOf: (node: N) => string,
-): ReadonlyMap<string, N[]> {
-  const found = new Map<string, N[]>();
-  for (const node of nodes) {
-    const name = nameOf(node);
-    const list = found.get(name);
-    if (list) list.push(node);
-    else found.set(name, [node]);
-  }
-  return found;
-}

@@ -8,6 +8,7 @@
 import ts from "typescript";
 import { bindingOf, callSitesOf, callsByProperty } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
+import { soundsLikeDisposal } from "./disposes.ts";
 import { isExported } from "./exported.ts";
 import { enclosingFunction, returnsOf } from "./fate.ts";
 import { isHolder } from "../owner.ts";
@@ -16,7 +17,7 @@ import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
 import { hasBody, isUsingList, unwrap, wellKnownSymbol, type FunctionWithBody } from "./syntax.ts";
 import { callbackResult, followArgument, followMethod } from "./trail-calls.ts";
-import { ending, isCarriedOff } from "./trail-closures.ts";
+import { isCarriedOff } from "./trail-closures.ts";
 import { inField, isHidden } from "./trail-fields.ts";
 import { leadsTo, nameOf, type Path } from "./trail-path.ts";
 import { store } from "./trail-places.ts";
@@ -55,25 +56,24 @@ export class Trail {
   readonly owned: Owned;
   /** The variables and fields that may hold the value, in the order found, and the way to it. */
   readonly places = new Map<ts.Declaration, Path>();
-  /** Whether it has left the scope it was made in, if any. */
-  hasLeft: boolean;
+  /** Whether it has left all scopes on its way. */
+  hasLeft = false;
   #isOver = false;
   #steps = 0;
   readonly #seen = new Map<ts.Node, Set<string>>();
-  readonly #todo: (() => void)[] = [];
+  readonly #queue: (() => void)[] = [];
 
-  constructor(session: Session, owned: Owned, hasLeft: boolean) {
+  constructor(session: Session, owned: Owned) {
     this.session = session;
     this.owned = owned;
-    this.hasLeft = hasLeft;
   }
 
   /** Whether nothing ends a value that is made at an expression, which has it under a path. */
   isEndless(made: ts.Expression, path: Path): boolean {
     this.climb(made, path);
     if (path.length > 0) this.#origin(made, path);
-    for (let at = 0; at < this.#todo.length && !this.#isOver; at++) this.#todo[at]?.();
-    return !this.#isOver && this.hasLeft;
+    for (let at = 0; at < this.#queue.length && !this.#isOver; at++) this.#queue[at]?.();
+    return !this.#isOver;
   }
 
   /** What a function of the program does with a value before it returns that. */
@@ -116,7 +116,7 @@ export class Trail {
     if (known.has(name)) return;
     this.#seen.set(node, known.add(name));
     if (path.length > 6 || this.#steps++ > limit) this.stop();
-    else this.#todo.push(step);
+    else this.#queue.push(step);
   }
 
   /** Follows an expression that has the value under a path to what takes it from there. */
@@ -251,7 +251,7 @@ export class Trail {
   /** `list.push(owner.part)`, `onEnd(owner.dispose)`: who gets a part may end the whole by it. */
   #givesAway(access: ts.PropertyAccessExpression): boolean {
     const { oracle } = this.session;
-    if (ending.test(access.name.text)) return true;
+    if (soundsLikeDisposal(access.name.text)) return true;
     return oracle.ownedAt(access) !== null && !onlyLooksAt(this.session.transfer(access).effect);
   }
 
@@ -321,17 +321,16 @@ export class Trail {
   /** A variable or parameter has the value under a path. */
   named(declaration: ts.Declaration, name: ts.Identifier, path: Path): void {
     this.later(declaration, path, "name", () => {
-      const root = enclosingFunction(declaration);
-      const isShared = !root && !ts.isParameter(declaration);
-      if (isShared) {
+      const home = ts.isParameter(declaration)
+        ? declaration.parent
+        : enclosingFunction(declaration);
+      if (!home) {
         this.stop(); // may last as long as the program
         return;
       }
-      const fn = ts.isParameter(declaration) ? declaration.parent : root;
       this.found(declaration, path);
-      const within = fn ?? name.getSourceFile();
-      for (const id of referencesTo(this.session.oracle, declaration, name, within)) {
-        if (isCarriedOff(this.session, id, within)) this.stop();
+      for (const id of referencesTo(this.session.oracle, declaration, name, home)) {
+        if (isCarriedOff(this.session, id, home)) this.stop();
         this.climb(id, path);
       }
       if (
@@ -348,7 +347,7 @@ export class Trail {
       this.stop();
       return;
     }
-    if (isGenerator(fn)) return;
+    if (fn.asteriskToken) return;
     const call = handedTo(fn);
     if (call) callbackResult(this, call, fn, path);
     else this.toCallers(fn, path);
@@ -393,7 +392,3 @@ function partOf(node: ts.Expression, path: Path): [ts.Expression, Path] {
   }
   return [node, path];
 }
-
-const isGenerator = (fn: FunctionWithBody): boolean =>
-  (ts.isFunctionDeclaration(fn) || ts.isFunctionExpression(fn) || ts.isMethodDeclaration(fn)) &&
-  fn.asteriskToken !== undefined;
