@@ -7,8 +7,8 @@ import ts from "typescript";
 import { sourcesOf } from "./call-index.ts";
 import { nameOf } from "./call-sites.ts";
 import { functionHanded } from "./callee.ts";
+import { heirsOf } from "./class-makers.ts";
 import { containerMethod, puts } from "./containers.ts";
-import { soundsLikeDisposal } from "./disposes.ts";
 import { argumentOf, fateOf } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
@@ -17,6 +17,7 @@ import { referencesTo } from "./references.ts";
 import {
   hasBody,
   isNullish,
+  memberName,
   someWithin,
   unwrap,
   type CallLike,
@@ -25,6 +26,7 @@ import {
 import type { Facts } from "./facts.ts";
 import { grouped } from "./field-index.ts";
 import type { Path } from "./trail-path.ts";
+import { mayEnd } from "./trail-closures.ts";
 import { into } from "./trail-places.ts";
 import type { Trail } from "./trails.ts";
 import { onlyLooksAt } from "./transfer.ts";
@@ -65,33 +67,40 @@ function isPromiseEnd({ session: { oracle } }: Trail, { expression }: CallLike):
   return ts.isNewExpression(parent) && parent.expression.getText() === "Promise";
 }
 
-/** The functions of the program that a call may run. */
-function bodiesOf(trail: Trail, call: CallLike, callee: Callee): FunctionWithBody[] {
+/** The functions of the program that a call may run: of a class also those of its heirs. */
+function bodiesOf(trail: Trail, call: CallLike, callee: Callee): readonly FunctionWithBody[] {
   const { declaration, body, name } = callee;
-  const found = body ? [body] : [];
-  if (declaration && ts.isParameter(declaration)) return handedBy(trail, declaration);
-  const isMember = declaration !== undefined && ts.isTypeElement(declaration);
-  const isMethod = declaration !== undefined && ts.isClassElement(declaration);
-  if (!isMember && !(isMethod && ts.isMethodDeclaration(declaration))) return found;
-  if (declaration.getSourceFile().isDeclarationFile || !ts.isCallExpression(call)) return found;
+  const own = body ? [body] : [];
+  if (!declaration || declaration.getSourceFile().isDeclarationFile) return own;
+  if (ts.isParameter(declaration)) return handedBy(trail, declaration);
   const { oracle } = trail.session;
-  for (const file of oracle.facts.of(oracle.program, sourcesOf))
-    for (const fn of oracle.facts.of(file, overridesIn).get(name) ?? [])
-      if (fn !== body) found.push(fn);
-  return found;
+  const holder = declaration.parent;
+  if (ts.isClassLike(holder) && ts.isMethodDeclaration(declaration)) {
+    const heirs = [...heirsOf(oracle, holder)].flatMap(({ members }) =>
+      members.filter((m): m is ts.MethodDeclaration & FunctionWithBody => isNamed(m, name)),
+    );
+    return [...own, ...heirs];
+  }
+  if (!ts.isTypeElement(declaration) || !ts.isCallExpression(call)) return own;
+  return oracle.facts
+    .of(oracle.program, sourcesOf)
+    .flatMap((file) => oracle.facts.of(file, implementationsIn).get(name) ?? []);
 }
 
-/** The methods of a file that may stand for those of a base or an interface, by their names. */
-const overridesIn = (
+const isNamed = (member: ts.ClassElement, name: string): boolean =>
+  ts.isMethodDeclaration(member) && hasBody(member) && memberName(member.name) === name;
+
+/** The methods of a file that may stand for those of an interface, by their names. */
+const implementationsIn = (
   file: ts.SourceFile,
   facts: Facts,
 ): ReadonlyMap<string, readonly FunctionWithBody[]> =>
-  grouped(facts.functions(file).filter(mayOverride), (fn) => nameOf(fn) ?? "");
+  grouped(facts.functions(file).filter(mayImplement), (fn) => nameOf(fn) ?? "");
 
-const mayOverride = (fn: FunctionWithBody): boolean =>
-  ts.isMethodDeclaration(fn)
-    ? !ts.isClassLike(fn.parent) || (fn.parent.heritageClauses?.length ?? 0) > 0
-    : ts.isPropertyAssignment(fn.parent) || ts.isPropertyDeclaration(fn.parent);
+const mayImplement = (fn: FunctionWithBody): boolean =>
+  ts.isMethodDeclaration(fn) ||
+  ts.isPropertyAssignment(fn.parent) ||
+  ts.isPropertyDeclaration(fn.parent);
 
 /** The functions that the callers of one give it for a parameter, where all are known. */
 function handedBy(trail: Trail, parameter: ts.ParameterDeclaration): FunctionWithBody[] {
@@ -214,7 +223,7 @@ export function followMethod(
   else if (path.length === 0 && bodies.length > 0) {
     const isEnd = effect === "disposes" && bodies.every((body) => endsAll(trail, body));
     const mayGiveItself = session.oracle.ownedAt(call)?.owner === trail.owned.owner;
-    if (soundsLikeDisposal(name) || isEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
+    if (mayEnd(name) || isEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
   } else if (effect === "moves") moved(trail, call, path);
   else if (effect === "disposes" || (path.length === 0 && !onlyLooksAt(effect))) trail.stop();
   else if (path.length > 0) ofHolder(trail, call, access, callee, path);
@@ -274,7 +283,7 @@ const fillsField = (node: ts.Node): boolean =>
 /** `this` as a value, or its end. */
 const isBareThis = (node: ts.Node): boolean =>
   node.kind === ts.SyntaxKind.ThisKeyword &&
-  !(ts.isPropertyAccessExpression(node.parent) && !soundsLikeDisposal(node.parent.name.text));
+  !(ts.isPropertyAccessExpression(node.parent) && !mayEnd(node.parent.name.text));
 
 function ofContainer(
   trail: Trail,

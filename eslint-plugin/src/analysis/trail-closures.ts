@@ -9,9 +9,13 @@ import { handedTo } from "./callbacks.ts";
 import { makersOf } from "./class-makers.ts";
 import { isFinal } from "./closure-endings.ts";
 import { soundsLikeDisposal } from "./disposes.ts";
+import { freeing } from "./endings.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import type { Session } from "./session.ts";
 import { baseOf, hasBody, memberName, type FunctionWithBody } from "./syntax.ts";
+
+/** Whether a method of a name may end what its object has. */
+export const mayEnd = (name: string): boolean => freeing.test(name) || soundsLikeDisposal(name);
 
 /** Whether a mention stands in a function that may run wherever it is carried to. */
 export function isCarriedOff(
@@ -59,7 +63,7 @@ const isOfEndingObject = ({ parent }: ts.Node): boolean =>
 
 const isEnding = ({ name }: ts.NamedDeclaration): boolean => {
   const text = name ? memberName(name as ts.PropertyName) : "";
-  return isFinal(text) || soundsLikeDisposal(text);
+  return isFinal(text) || mayEnd(text);
 };
 
 /** Whether objects of a class that cannot end leave the function that makes them. */

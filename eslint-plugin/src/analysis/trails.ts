@@ -8,7 +8,6 @@
 import ts from "typescript";
 import { bindingOf, callSitesOf, callsByProperty } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
-import { soundsLikeDisposal } from "./disposes.ts";
 import { isExported } from "./exported.ts";
 import { enclosingFunction, returnsOf } from "./fate.ts";
 import { isHolder } from "../owner.ts";
@@ -17,7 +16,7 @@ import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
 import { hasBody, isUsingList, unwrap, wellKnownSymbol, type FunctionWithBody } from "./syntax.ts";
 import { callbackResult, followArgument, followMethod } from "./trail-calls.ts";
-import { isCarriedOff } from "./trail-closures.ts";
+import { isCarriedOff, mayEnd } from "./trail-closures.ts";
 import { inField, isHidden } from "./trail-fields.ts";
 import { leadsTo, nameOf, type Path } from "./trail-path.ts";
 import { store } from "./trail-places.ts";
@@ -251,7 +250,7 @@ export class Trail {
   /** `list.push(owner.part)`, `onEnd(owner.dispose)`: who gets a part may end the whole by it. */
   #givesAway(access: ts.PropertyAccessExpression): boolean {
     const { oracle } = this.session;
-    if (soundsLikeDisposal(access.name.text)) return true;
+    if (mayEnd(access.name.text)) return true;
     return oracle.ownedAt(access) !== null && !onlyLooksAt(this.session.transfer(access).effect);
   }
 
