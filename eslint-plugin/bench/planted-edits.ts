@@ -23,6 +23,7 @@ export const lots: readonly (readonly string[])[] = [
   ["river", "shelf", "citations", "sentinel", "sweep", "patches", "rollback"],
   ["rollouts", "spectrogram", "captioner", "retrieval", "codec", "sessions", "curriculum"],
   ["tracker", "editor", "spikes", "kriging", "router", "evolution"],
+  ["plate", "atelier", "market", "exposures", "homework", "minimizer"],
 ];
 
 /** A planted leak. */
