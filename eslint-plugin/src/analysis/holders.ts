@@ -10,7 +10,7 @@ import type { Owner } from "../owner.ts";
 import { endingOfLiteral, literalsOf } from "./literal-holders.ts";
 import type { Oracle } from "./oracle.ts";
 import type { Owned, Ownership } from "./ownership.ts";
-import { baseOf, isPrivate, isScript, isTarget, memberName } from "./syntax.ts";
+import { baseOf, isPrivate, isScript, isTarget, memberName, wellKnownSymbol } from "./syntax.ts";
 
 /** Names of methods that end an object where they speak of what it holds. */
 const final = ["dispose", "@@dispose", "@@asyncDispose", "destroy"];
@@ -251,10 +251,12 @@ function methodsRun(method: ts.MethodDeclaration, bodies: Bodies): ReadonlySet<t
   return found;
 }
 
-const calledByThis = (n: ts.Node, bodies: Bodies): ts.Node | undefined =>
-  ts.isPropertyAccessExpression(n) && n.expression.kind === ts.SyntaxKind.ThisKeyword
-    ? bodies.get(n.name.text)
-    : undefined;
+function calledByThis(n: ts.Node, bodies: Bodies): ts.Node | undefined {
+  if (!ts.isPropertyAccessExpression(n) && !ts.isElementAccessExpression(n)) return undefined;
+  if (n.expression.kind !== ts.SyntaxKind.ThisKeyword) return undefined;
+  if (ts.isPropertyAccessExpression(n)) return bodies.get(n.name.text);
+  return bodies.get(`@@${wellKnownSymbol(n.argumentExpression) ?? ""}`);
+}
 
 /** Tells whether a method reads one of the fields, itself or through methods of the class. */
 const readerOf =
