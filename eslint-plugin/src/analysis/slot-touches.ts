@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
+import { soundsLikeDisposal } from "./disposes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { lineage } from "./holders.ts";
 import { onlyLooks } from "./looked-at.ts";
@@ -24,6 +25,7 @@ export function leaves(session: Session, mention: ts.Expression): boolean {
   if (isTarget(mention)) return true;
   const found = session.transfer(mention);
   const { effect, fate } = found;
+  if (fate.literal && fate.kind === "iterated") return !endsInside(fate.node);
   if (onlyLooksAt(effect) || effect === "receives" || effect === "returns") return true;
   if (effect === "visits") return visitVerb(session, fate) === "use";
   if (effect === "aliases") return constantFor(fate.node, session) !== undefined;
@@ -32,6 +34,13 @@ export function leaves(session: Session, mention: ts.Expression): boolean {
     return isPartLookedAt(session, fate.node as ts.Expression);
   return fate.kind === "read" || isUsedByOther(session, mention);
 }
+
+/** `for (const table of [a, b]) for (const t of table.values()) t.dispose();` */
+export const endsInside = (loop: ts.Node): boolean =>
+  someWithin(
+    (loop as ts.ForOfStatement).statement,
+    (node) => ts.isCallExpression(node) && soundsLikeDisposal(calleeNameNode(node)?.text ?? ""),
+  );
 
 /** `const stale = this.xs.slice(0, n)`, `for (const x of this.xs.slice(1))`: only asked. */
 function isPartLookedAt(session: Session, part: ts.Expression): boolean {
