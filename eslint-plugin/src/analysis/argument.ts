@@ -9,6 +9,7 @@ import { disposesArguments } from "./disposes.ts";
 import { isEndedAfter } from "./ended-after.ts";
 import { argumentOf } from "./fate.ts";
 import { lendsToHanded } from "./handed-functions.ts";
+import { isMadeByLibrary } from "./is-fresh.ts";
 import { holdsListed, holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
 import { isLentTo, namesOver, parameterName, pathWithin } from "./lending.ts";
@@ -235,4 +236,4 @@ const borrowsByContract = (
   owner.args !== "transfer" &&
   owner.policy !== "generic" &&
   (owner.policy === "protocol" || !ts.isNewExpression(call)) &&
-  session.oracle.fromLibrary(callee, owner);
+  (session.oracle.fromLibrary(callee, owner) || isMadeByLibrary(session, callee, owner));

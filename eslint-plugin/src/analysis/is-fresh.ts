@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { isAnything, isHolder, type CalleeSpecifier, type Owner } from "../owner.ts";
+import { callSitesOf } from "./call-sites.ts";
 import { functionHanded } from "./callee.ts";
 import { returnsOf } from "./fate.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
@@ -235,11 +236,17 @@ function defaultFreshness(session: Session, callee: Callee, { owner, shape }: Ow
     return "fresh";
   if (!session.guesses || shape !== "one") return "unknown";
   if (!callee.declaration) return "fresh";
+  if (ts.isParameter(callee.declaration) && lendsByAll(session, callee.declaration))
+    return "unknown";
   return returnsTypeParameter(callee) || looksLikeLookup(callee.name) ? "unknown" : "fresh";
 }
 
 /** `const loss = valueAndGrad(f)`: a function that one of the library's has made. */
-function isMadeByLibrary({ oracle }: Session, { declaration }: Callee, owner: Owner): boolean {
+export function isMadeByLibrary(
+  { oracle }: Session,
+  { declaration }: Callee,
+  owner: Owner,
+): boolean {
   if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
   const maker = declaration.initializer && unwrap(declaration.initializer);
   return (
@@ -247,6 +254,21 @@ function isMadeByLibrary({ oracle }: Session, { declaration }: Callee, owner: Ow
     ts.isCallExpression(maker) &&
     oracle.fromLibrary(oracle.callee(maker), owner)
   );
+}
+
+/**
+ * Whether a parameter is a function of which all that call its function are known, and one of those
+ * gives it something that is not fresh: `scaled(() => table.get(key))`.
+ */
+function lendsByAll(session: Session, parameter: ts.ParameterDeclaration): boolean {
+  const fn = parameter.parent;
+  if (!hasBody(fn) || fn.parameters.length === 0) return false;
+  const at = fn.parameters.indexOf(parameter);
+  return callSitesOf(session.oracle, fn, "program").calls.some((call) => {
+    const given = call.arguments?.[at];
+    const handed = given && functionHanded(session.oracle, given);
+    return handed !== undefined && !/^(fresh|never)$/.test(session.summary(handed).result);
+  });
 }
 
 /** Outside the owner's package, `<T>(x: T): T` is an identity far more often than an operation. */
