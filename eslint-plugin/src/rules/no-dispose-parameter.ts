@@ -131,7 +131,20 @@ function exempt(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): 
   // a sink: it keeps what it does not dispose
   if (hasBody(fn) && file.session.summary(fn).parameters[index]?.stores) return true;
   if (tags.keeps || tags.takes.includes(name) || soundsLikeDisposal(called)) return true;
+  if (saysTaken(file, fn, name)) return true;
   return hasBody(fn) && onlyEndsRecord(file, fn);
+}
+
+/** "Starts in several places, which it takes over": of the one owned parameter, or by its name. */
+function saysTaken(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): boolean {
+  const text = ts
+    .getJSDocCommentsAndTags(fn)
+    .map((doc) => ts.getTextOfJSDocComment(doc.comment) ?? "")
+    .join(" ");
+  const [told] = /\btakes\b[^.]*\bover\b/i.exec(text) ?? [];
+  if (told === undefined) return false;
+  const owned = fn.parameters.filter((p) => file.session.oracle.ownedAt(p.name));
+  return owned.length === 1 || new RegExp(`\\b${name}\\b`).test(told);
 }
 
 /** `bury({ genome, trace }) { end(genome); trace.dispose(); }`: it is the end of such records. */
