@@ -10,7 +10,7 @@ import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import { samePlace } from "./same-place.ts";
 import type { Session } from "./session.ts";
-import { unwrap } from "./syntax.ts";
+import { unwrap, within } from "./syntax.ts";
 
 /**
  * Whether a value is moved, detached or kept in the expression that makes it, or by the function
@@ -118,11 +118,18 @@ const loops = (region: ts.Node): boolean => {
   return false;
 };
 
+/** Whether a node is another one, or comes before it and not again after: what was there then. */
+const isBefore = (node: ts.Node, left: ts.Node): boolean =>
+  node === left ||
+  (node.end <= left.pos &&
+    ts.findAncestor(left, (n) => ts.isIterationStatement(n, false) && within(node, n)) ===
+      undefined);
+
 /** Whether the scope moves, disposes or hands on what stands in a place, under any spelling. */
 export function mentionedLater(session: Session, left: ts.Expression, scope: OpenScope): boolean {
   const visit = (node: ts.Node): boolean => {
     const isAccess = ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
-    if (isAccess && node !== left && samePlace(session.oracle, node, left)) {
+    if (isAccess && !isBefore(node, left) && samePlace(session.oracle, node, left)) {
       const { effect, fate } = session.transfer(node);
       if (effect === "moves" || effect === "disposes") return true;
       const handedOn = ts.isCallExpression(fate.node) && fate.kind === "argument";
