@@ -324,13 +324,33 @@ export const isSetBy = (
     );
 
 /** Whether a field is declared by the base class, whose own `dispose()` is called. */
-export const leftToBase = (
+export function leftToBase(
+  { oracle }: Session,
   node: ts.ClassLikeDeclaration,
   field: string,
   reached: ReadonlySet<ts.Node>,
-): boolean =>
-  !node.members.some((m) => m.name !== undefined && memberName(m.name) === field) &&
-  [...reached].some((m) => someWithin(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword));
+): boolean {
+  if (node.members.some((m) => m.name !== undefined && memberName(m.name) === field)) return false;
+  const isSuper = (child: ts.Node): boolean =>
+    child.kind === ts.SyntaxKind.SuperKeyword && !comesAfterReturn(child);
+  if (![...reached].some((m) => someWithin(m, isSuper))) return false;
+  const [, ...bases] = lineage(node, oracle);
+  const last = bases.at(-1);
+  const mayKnow = (at: ts.Node): boolean =>
+    at.kind === ts.SyntaxKind.ThisKeyword &&
+    (!ts.isPropertyAccessExpression(at.parent) || at.parent.name.text === field);
+  return (
+    last === undefined || baseOf(last) !== undefined || bases.some((b) => someWithin(b, mayKnow))
+  );
+}
+
+/** `return; // TODO`, and then what is never run. */
+function comesAfterReturn(node: ts.Node): boolean {
+  const statement = ts.findAncestor(node, ts.isStatement);
+  if (!statement || !ts.isBlock(statement.parent)) return false;
+  const { statements } = statement.parent;
+  return statements.slice(0, statements.indexOf(statement)).some(ts.isReturnStatement);
+}
 
 /** Whether nobody else ends what a field holds, though others have it in hand: nobody ever does. */
 export function isOnlyLent(session: Session, { at }: Member): boolean {

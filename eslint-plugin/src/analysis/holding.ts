@@ -6,6 +6,7 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import type { Callee } from "./callee.ts";
+import { callSitesOf } from "./call-sites.ts";
 import { argumentOf, enclosingFunction, fateOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import { recurs } from "./made-again.ts";
@@ -13,7 +14,16 @@ import { fieldOfThis } from "./members.ts";
 import { referencesTo } from "./references.ts";
 import { surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
-import { isAsync, baseOf, isTarget, someWithin, unwrap, within, type CallLike } from "./syntax.ts";
+import {
+  isAsync,
+  baseOf,
+  hasBody,
+  isTarget,
+  someWithin,
+  unwrap,
+  within,
+  type CallLike,
+} from "./syntax.ts";
 
 const mostHops = 6;
 
@@ -82,6 +92,8 @@ function outlives(session: Session, node: ts.Expression, owner: Owner, hops: num
     case "dropped":
     case "called":
       return false;
+    case "returned":
+      return hops >= mostHops || !isReplacedByCallers(session, node);
     default:
       return !isTarget(node) && !isReplaced(session, node);
   }
@@ -127,6 +139,13 @@ function isReplaced(session: Session, node: ts.Expression): boolean {
     ? ((at) => at !== undefined && enclosingFunction(at) !== fn)(session.oracle.declarationAt(left))
     : fieldOfThis(left) !== undefined;
   return isOuter && (recurs(session, store) || surelyRunsOften(session, fn));
+}
+
+/** `resize() { this.view = this.makeView(); }`: who asks for it puts it in the last one's place. */
+function isReplacedByCallers(session: Session, node: ts.Node): boolean {
+  const fn = enclosingFunction(node);
+  if (!hasBody(fn)) return false;
+  return callSitesOf(session.oracle, fn, "file").calls.some((call) => isReplaced(session, call));
 }
 
 /** Between a value and the record that it is a part of. */

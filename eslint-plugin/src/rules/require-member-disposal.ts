@@ -230,7 +230,7 @@ function checkClass(
         },
       });
     if ([...reached].some((method) => mentionsField(file.facts, method, m.name))) continue;
-    if (leftToBase(node, m.name, reached) || endedLater(node, m)) continue;
+    if (leftToBase(file.session, node, m.name, reached) || endedLater(node, m)) continue;
     if (taken.includes(m) && isSetBy(file.facts, node, m.name, reached)) continue;
     if (isAnything(m.owned.owner) && isHandled(file.session, node, m.name)) continue;
     const method = methods[0]!;
