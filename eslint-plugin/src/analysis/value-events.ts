@@ -180,7 +180,9 @@ export function declaratorEvents(
       return give(session, frame, cell, declaration.initializer, declaration, true);
     if (ts.isForOfStatement(declaration.parent.parent))
       return loopVariable(session, frame, cell, declaration.parent.parent, declaration);
-    return frame.set(cell, "null", declaration);
+    for (const target of [cell, ...(cell.fields?.values() ?? [])])
+      frame.set(target, "null", declaration);
+    return;
   }
   const source =
     declaration.initializer ??
