@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
+import { isEmptiedBetween } from "./emptied-between.ts";
 import { endingsOf } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import type { Problem } from "./flow.ts";
@@ -50,6 +51,8 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (owned.shape === "many" && !isMadeAnew(session, slot, node)) return [];
     if (surely || slot.atOnce) return [{ node, owned }];
     const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
+    const home = enclosingFunction(node);
+    if (home && isEmptiedBetween(session, home, slot.mentions)) return [];
     if (!again || fillsSeveral(node) || isOnlyLocal(session, slot)) return [];
     return [{ node, owned }];
   });
