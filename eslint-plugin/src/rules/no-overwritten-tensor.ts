@@ -8,12 +8,20 @@ import { mayLackScope } from "../analysis/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import { returnsOf } from "../analysis/fate.ts";
+import { lineage } from "../analysis/holders.ts";
 import { lostEntries } from "../analysis/lost-entries.ts";
 import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
 import { grownEntries } from "../analysis/grown-entries.ts";
 import { lostUpdates } from "../analysis/lost-updates.ts";
 import type { Owned } from "../analysis/oracle.ts";
-import { hasBody, unwrap, valuesOf, type FunctionWithBody } from "../analysis/syntax.ts";
+import {
+  hasBody,
+  memberName,
+  unwrap,
+  valuesOf,
+  type FunctionWithBody,
+} from "../analysis/syntax.ts";
+import { overwrittenPlaces } from "../analysis/overwritten-places.ts";
 import { replacedEntries } from "../analysis/replaced-entries.ts";
 import { replacedFields } from "../analysis/replaced-fields.ts";
 import { lostBySlots } from "../analysis/slot-losses.ts";
@@ -71,13 +79,13 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       told.add(node);
       const many = cell.owned.shape === "many";
       const fix =
-        site.partial || many
+        site.partial || many || !isAllOfIt(file, node, cell.label)
           ? null
           : keepPrevious(
               file,
               node,
               cell.label,
-              cell.owned.owner.dispose.methods[0] ?? "dispose",
+              endingOf(file, node, cell.owned),
               cell.owned.nullable,
             );
       const suggest: Suggestion<Id>[] = fix
@@ -103,13 +111,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       const { nullable } = file.session.oracle.ownedAt(held) ?? owned;
       const fix =
         owned.shape === "one"
-          ? keepPrevious(
-              file,
-              assignment,
-              held.getText(),
-              owned.owner.dispose.methods[0] ?? "dispose",
-              nullable,
-            )
+          ? keepPrevious(file, assignment, held.getText(), endingOf(file, held, owned), nullable)
           : null;
       report({
         mark: markOfAssignment(assignment),
@@ -140,6 +142,17 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       });
     }
   },
+  last(file, report) {
+    for (const { node, owned } of overwrittenPlaces(file.session, file.file)) {
+      const isTold = file.told.some(({ start, end }) => start < node.end && node.getStart() < end);
+      if (isTold) continue;
+      report({
+        mark: markOfAssignment(node),
+        messageId: "field",
+        data: { ...wordsOf(owned), variable: node.left.getText() },
+      });
+    }
+  },
 });
 
 const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => ({
@@ -147,6 +160,24 @@ const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => 
   end: toEnd(owner),
   ended: ended(owner),
 });
+
+/** Whether a label names all that an assignment loses: the place, or the only field of its record. */
+function isAllOfIt({ session }: FileAnalysis, node: ts.Node, label: string): boolean {
+  if (!ts.isBinaryExpression(node) || node.left.getText() === label) return true;
+  const record = session.oracle.ownedAt(node.left);
+  return record?.shape !== "record" || (record.fields.length === 1 && !record.nullable);
+}
+
+/** `dispose`, or `[Symbol.dispose]` for a class that has only that. */
+function endingOf({ session: { oracle } }: FileAnalysis, at: ts.Node, { owner }: Owned): string {
+  const [name = "dispose"] = owner.dispose.methods;
+  const [made] = oracle.declarationsAt(ts.isBinaryExpression(at) ? at.left : at);
+  if (!made || !ts.isClassLike(made)) return name;
+  const names = lineage(made, oracle).flatMap(({ members }) =>
+    members.map((m) => (m.name ? memberName(m.name) : "")),
+  );
+  return !names.includes(name) && names.includes("@@dispose") ? "[Symbol.dispose]" : name;
+}
 
 const isOut = (file: FileAnalysis, { node }: LostStore): boolean =>
   mayLackScope(file.session, node);
@@ -253,7 +284,7 @@ function keepPrevious(
   const lines = [
     `const ${name} = ${variable};`,
     statement.getText(),
-    `${name}${nullable ? "?" : ""}.${method}();`,
+    `${name}${nullable ? "?." : method.startsWith("[") ? "" : "."}${method}();`,
   ];
   return (fixer) =>
     fixer.replaceTextRange(
