@@ -254,4 +254,29 @@ const hdr =
   "new Hdr();\n";
 webgpu("an object that loads itself", hdr + "h = await h.load(d); return h; }", []);
 
+const target = (more: string): string =>
+  "export class Target { view: GPUTextureView; constructor(readonly d: GPUDevice) { this.view = " +
+  "this.make(1); } private make(w: number) {\nconst t = this.d.createTexture({ size: [w] });\n" +
+  `return t.createView(); } ${more} }`;
+webgpu("a view of a texture that is made once", target(""), []);
+webgpu(
+  "a view that another one takes the place of",
+  target("resize(w: number) { this.view = this.make(w); }"),
+  [R],
+);
+
+const painter = (base: string, end: string): string =>
+  `${base}\nexport class Painter extends Base { constructor(d: GPUDevice) { super(); ` +
+  `this.made = d.createBuffer({ size: 4 }); } destroy() { ${end} } }`;
+const M = "require-member-disposal";
+const declared =
+  "class Base { made: GPUBuffer | null = null; destroy() { this.made?.destroy(); } }";
+webgpu("a field that the base ends", painter(declared, "super.destroy();"), []);
+webgpu(
+  "a field that the base only shows",
+  painter("class Base { made: GPUBuffer | null = null; destroy() {} }", "super.destroy();"),
+  [M],
+);
+webgpu("an end that returns first", painter(declared, "return; super.destroy();"), [M]);
+
 test.run();

@@ -191,7 +191,12 @@ export async function run(n = 6): Promise<number> {
   for (const material of ["copper", "steel", "brick"] as const) {
     const view = camera(2);
     const slope = diffuse(() => table.get(material));
-    const warm = pipe(stove.call, euler(slope, 0.1), border.call, tap(view.shoot));
+    const warm = pipe(
+      stove.call,
+      euler(slope, 0.1),
+      border.call,
+      tap((field) => view.shoot(field)),
+    );
     const cool = repeat(pipe(heun(slope, 0.2), border.call), 2);
     const hot = during(zeros([n, n]), repeat(warm, 3));
     table.update(material, (c) => c.mul(0.9));
