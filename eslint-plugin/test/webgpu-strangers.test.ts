@@ -279,4 +279,13 @@ webgpu(
 );
 webgpu("an end that returns first", painter(declared, "return; super.destroy();"), [M]);
 
+const mesh = (end: string): string =>
+  "export class Mesh { points: GPUBuffer;\nnormals: GPUBuffer;\nconstructor(d: GPUDevice) { " +
+  "this.points = d.createBuffer({ size: 4 }); this.normals = d.createBuffer({ size: 4 }); } }\n" +
+  "export class Meshes { all: Mesh[] = []; add(d: GPUDevice) { this.all.push(new Mesh(d)); } " +
+  `destroy() { for (const m of this.all) { m.points.destroy(); ${end} } } }`;
+webgpu("fields that another class ends", mesh("m.normals.destroy();"), []);
+webgpu("of which it leaves one", mesh(""), [M]);
+webgpu("or hands one to who may end it", mesh("globalThis.queueMicrotask(m.normals as any);"), []);
+
 test.run();

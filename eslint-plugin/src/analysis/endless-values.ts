@@ -14,7 +14,7 @@ import { isAnything, isHolder } from "../owner.ts";
 import type { Session } from "./session.ts";
 import { baseOf, hasBody, within, type CallLike } from "./syntax.ts";
 import type { Path } from "./trail-path.ts";
-import { isField } from "./trail-fields.ts";
+import { isEndedFromOutside, isField } from "./trail-fields.ts";
 import { Trail } from "./trails.ts";
 
 /** A value that nothing ends. */
@@ -55,7 +55,7 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     const file = node.getSourceFile();
     const place = placeOf(trail, file);
     const isPlain = owned.owner.policy === "generic" && !isProtocol;
-    if (isExcused(place, node, isPlain || owned.owner.lost === "repeated")) return [];
+    if (isExcused(session, place, node, isPlain || owned.owner.lost === "repeated")) return [];
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
       (n) => n.getSourceFile() === file,
     );
@@ -76,15 +76,17 @@ function isOutOfScopes(session: Session, node: CallLike, { owned, hasLeft }: Tra
  * A field that its class itself fills, where that has no end: only strict projects ask for one.
  * What may last as long as the program counts where a class that has an end forgets it.
  */
-function isExcused(place: ts.Declaration | undefined, made: ts.Node, mayLast: boolean): boolean {
+function isExcused(
+  session: Session,
+  place: ts.Declaration | undefined,
+  made: ts.Node,
+  mayLast: boolean,
+): boolean {
   const holder = place && isField(place) ? ts.findAncestor(place, ts.isClassLike) : undefined;
-  if (mayLast) return holder === undefined || endingsOf(holder).length === 0;
-  return (
-    holder !== undefined &&
-    within(made, holder) &&
-    !baseOf(holder) &&
-    endingsOf(holder).length === 0
-  );
+  if (holder === undefined) return mayLast;
+  const isOwn = within(made, holder) && !baseOf(holder);
+  if (!mayLast && !isOwn) return false;
+  return endingsOf(holder).length === 0 && !isEndedFromOutside(session, holder);
 }
 
 /** What becomes of a value that somebody may end later. */

@@ -6,7 +6,8 @@ import ts from "typescript";
 import { sourcesOf } from "./call-index.ts";
 import { isExported } from "./exported.ts";
 import { accessesByName, elementsByName } from "./field-index.ts";
-import { memberName, someWithin, wellKnownSymbol } from "./syntax.ts";
+import type { Session } from "./session.ts";
+import { memberName, someWithin, wellKnownSymbol, within } from "./syntax.ts";
 import { leavesWithoutEnd } from "./trail-closures.ts";
 import type { Path } from "./trail-path.ts";
 import type { Trail } from "./trails.ts";
@@ -18,13 +19,14 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
     const name = (field as ts.NamedDeclaration).name;
     const text = name ? memberName(name as ts.PropertyName) : fieldName(field);
     const holder = ts.findAncestor(field, ts.isClassLike);
-    const isOpen = holder && isExported(oracle.facts, holder) && !isHidden(field, text);
+    const isOpen = (of: ts.ClassLikeDeclaration): boolean =>
+      (isExported(oracle.facts, of) && !isHidden(field, text)) ||
+      leavesWithoutEnd(trail.session, of);
     if (
       !holder ||
       text === "" ||
-      isOpen ||
       isManager(trail, holder) ||
-      leavesWithoutEnd(trail.session, holder)
+      (isOpen(holder) && !isEndedFromOutside(trail.session, holder))
     ) {
       trail.stop();
       return;
@@ -37,6 +39,23 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
         trail.bind(element.name, path);
     }
     if (readsAnyField(holder)) trail.stop();
+  });
+}
+
+/** `for (const part of this.parts) part.points.destroy();`: others end the fields of a class. */
+export function isEndedFromOutside(session: Session, holder: ts.ClassLikeDeclaration): boolean {
+  const { oracle } = session;
+  const fields = holder.members.filter(ts.isPropertyDeclaration);
+  return oracle.facts.of(oracle.program, sourcesOf).some((file) => {
+    const accesses = oracle.facts.of(file, accessesByName);
+    return fields.some((field) =>
+      (accesses.get(memberName(field.name)) ?? []).some(
+        (at) =>
+          !within(at, holder) &&
+          oracle.declarationAt(at.name) === field &&
+          session.transfer(at).effect === "disposes",
+      ),
+    );
   });
 }
 
