@@ -15,6 +15,7 @@ import { enclosingFunction } from "./fate.ts";
 import { islandOf, type Island } from "./islands.ts";
 import { endsScope, opensScope } from "./open-scopes.ts";
 import type { Session } from "./session.ts";
+import { functionsOf } from "./possible-callees.ts";
 import { isStranger } from "./strangers.ts";
 import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "./syntax.ts";
 
@@ -165,7 +166,7 @@ class Walk implements Reach {
     for (const given of functions) {
       const fn = functionHanded(this.#session.oracle, given);
       if (fn) this.#add(fn);
-      else if (this.#isFunction(given)) this.all = true;
+      else if (this.#isFunction(given)) this.#possible(declarationOf(this.#session, given));
     }
   }
 
@@ -208,8 +209,26 @@ class Walk implements Reach {
     const { body, declaration } = callee;
     if (body) this.#add(body);
     else if (declaration && ts.isClassLike(declaration)) this.#fields(declaration);
-    else if (!this.#isForeign(callee)) this.all = true;
+    else if (!this.#isForeign(callee)) this.#possible(declaration);
     this.#handed(call.arguments ?? []);
+  }
+
+  /** Follows what a declaration without a body may stand for, where that is known. */
+  #possible(declaration: ts.Declaration | undefined): void {
+    if (declaration && this.#isOfLibrary(declaration)) return;
+    const functions = declaration && functionsOf(this.#session.oracle, declaration);
+    if (functions) for (const fn of functions) this.#add(fn);
+    else this.all = true;
+  }
+
+  /** `const slopes = grad(f)`: what is given to the library's functions is followed there. */
+  #isOfLibrary(declaration: ts.Declaration): boolean {
+    if (!ts.isVariableDeclaration(declaration) || !declaration.initializer) return false;
+    const made = unwrap(declaration.initializer);
+    const { oracle, settings } = this.#session;
+    if (!ts.isCallExpression(made)) return false;
+    const callee = oracle.callee(made);
+    return settings.owners.some((owner) => oracle.fromLibrary(callee, owner));
   }
 
   /** Whether a call reaches code outside the program, which knows of no function of it. */
@@ -219,6 +238,12 @@ class Walk implements Reach {
     );
   }
 }
+
+const declarationOf = ({ oracle }: Session, given: ts.Expression): ts.Declaration | undefined => {
+  const bare = unwrap(given);
+  const name = ts.isPropertyAccessExpression(bare) ? bare.name : bare;
+  return ts.isIdentifier(name) ? oracle.declarationAt(name) : undefined;
+};
 
 const callKinds = [ts.SyntaxKind.CallExpression, ts.SyntaxKind.NewExpression] as const;
 

@@ -4,8 +4,6 @@
  * the standard library that build one thing of another. Used by `trails.ts`.
  */
 import ts from "typescript";
-import { sourcesOf } from "./call-index.ts";
-import { nameOf } from "./call-sites.ts";
 import { functionHanded } from "./callee.ts";
 import { heirsOf } from "./class-makers.ts";
 import { containerMethod, puts } from "./containers.ts";
@@ -23,8 +21,7 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "./syntax.ts";
-import type { Facts } from "./facts.ts";
-import { grouped } from "./field-index.ts";
+import { implementationsOf } from "./possible-callees.ts";
 import type { Path } from "./trail-path.ts";
 import { mayEnd } from "./trail-closures.ts";
 import { into } from "./trail-places.ts";
@@ -82,25 +79,11 @@ function bodiesOf(trail: Trail, call: CallLike, callee: Callee): readonly Functi
     return [...own, ...heirs];
   }
   if (!ts.isTypeElement(declaration) || !ts.isCallExpression(call)) return own;
-  return oracle.facts
-    .of(oracle.program, sourcesOf)
-    .flatMap((file) => oracle.facts.of(file, implementationsIn).get(name) ?? []);
+  return implementationsOf(oracle, name);
 }
 
 const isNamed = (member: ts.ClassElement, name: string): boolean =>
   ts.isMethodDeclaration(member) && hasBody(member) && memberName(member.name) === name;
-
-/** The methods of a file that may stand for those of an interface, by their names. */
-const implementationsIn = (
-  file: ts.SourceFile,
-  facts: Facts,
-): ReadonlyMap<string, readonly FunctionWithBody[]> =>
-  grouped(facts.functions(file).filter(mayImplement), (fn) => nameOf(fn) ?? "");
-
-const mayImplement = (fn: FunctionWithBody): boolean =>
-  ts.isMethodDeclaration(fn) ||
-  ts.isPropertyAssignment(fn.parent) ||
-  ts.isPropertyDeclaration(fn.parent);
 
 /** The functions that the callers of one give it for a parameter, where all are known. */
 function handedBy(trail: Trail, parameter: ts.ParameterDeclaration): FunctionWithBody[] {
