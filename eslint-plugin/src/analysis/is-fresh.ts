@@ -19,7 +19,15 @@ import { isBoundElsewhere, isOwedResult, lastsAsProgram } from "./owed.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { Freshness, Session } from "./session.ts";
 import { isSoleElement } from "./unreached.ts";
-import { hasBody, isNullish, someWithin, unwrap, valuesOf, type CallLike } from "./syntax.ts";
+import {
+  hasBody,
+  isNullish,
+  someWithin,
+  unwrap,
+  valuesOf,
+  type CallLike,
+  type FunctionWithBody,
+} from "./syntax.ts";
 
 /** Who owns the value of an expression. */
 export function freshness(session: Session, expression: ts.Expression): Freshness {
@@ -163,6 +171,9 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
     const handedBack =
       found === "borrowed" ? returnedArgument(session, call, callee.body) : undefined;
     if (handedBack) return freshness(session, handedBack);
+    const isOpen = found === "unknown" || found === "mixed";
+    if (isOpen && owned.shape === "record" && joinsFresh(session, call, callee.body))
+      return "fresh";
     if (found === "unknown" && isAnything(owner) && isSurelyOwed(session, call, callee, owned))
       return "fresh";
     return found === "unknown" && owner.calls === "fresh" && !mayBeStored(callee)
@@ -225,6 +236,37 @@ export function returnedArgument(
   const at = body.parameters.indexOf(only);
   const effect = session.summary(body).parameters[at];
   return effect?.stores && !effect.givesBack ? undefined : call.arguments?.[at];
+}
+
+/**
+ * `evaluate(x.neg())`, where `evaluate` gives `{ x, value: x.sum() }`: a record of what it makes and
+ * of what it is given, which is nobody else's.
+ */
+function joinsFresh(session: Session, call: CallLike, body: FunctionWithBody): boolean {
+  const { oracle } = session;
+  const effects = session.summary(body).parameters;
+  const isGiven = (value: ts.Expression): boolean => {
+    const source = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
+    if (!source || !ts.isParameter(source) || source.parent !== body) return false;
+    const at = body.parameters.indexOf(source);
+    const effect = effects[at];
+    const argument = call.arguments?.[at] && unwrap(call.arguments[at]);
+    if (!effect || effect.disposes || !argument || ts.isIdentifier(argument)) return false;
+    return session.freshness(argument) === "fresh";
+  };
+  const returns = oracle.facts.of(body, returnsOf).map(unwrap);
+  return (
+    returns.length > 0 &&
+    returns.every((literal) => {
+      if (!ts.isObjectLiteralExpression(literal)) return false;
+      const values = valuesOf(literal).map(unwrap);
+      const owned = values.filter((v) => oracle.ownedAt(v));
+      return (
+        values.length === literal.properties.length &&
+        owned.every((v) => session.freshness(v) === "fresh" || isGiven(v))
+      );
+    })
+  );
 }
 
 const mayBeStored = (callee: Callee): boolean =>
