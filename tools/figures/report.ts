@@ -18,6 +18,9 @@ export const LIMITS = {
 /** Areas that are held to the limit that only makes sense for many files together. */
 const HELD = new Set(["tenure", "eslint-plugin"]);
 
+/** Programs that the lint plugin is measured on: their functions stay as strangers wrote them. */
+const MEASURED = "eslint-plugin/bench/planted/";
+
 /** One breach of a limit, where it is known at which line. */
 export interface Offender {
   readonly file: string;
@@ -35,7 +38,7 @@ export function offendersOf(figures: FileFigures): Offender[] {
   if (figures.lines > LIMITS.fileLines)
     add(1, `file has ${figures.lines} lines, over ${LIMITS.fileLines}`);
   for (const { name, line, lines } of figures.functions)
-    if (lines > LIMITS.functionLines)
+    if (lines > LIMITS.functionLines && !file.startsWith(MEASURED))
       add(line, `${name} has ${lines} lines, over ${LIMITS.functionLines}`);
   for (const { line, what } of figures.longLines) add(line, `${what}, over ${MAX_COLUMNS}`);
   for (const { line, what } of figures.anyCasts) add(line, what);

@@ -89,6 +89,12 @@ figures("names what is over the limits, with its line", () => {
     offenders.map(({ line, what }) => `${line} ${what}`),
     ["1 113 columns, over 100", "2 b has 81 lines, over 80", "83 c has 82 lines, over 80"],
   );
+  const planted = offendersOf(measure("eslint-plugin/bench/planted/a.ts", text));
+  assert.equal(
+    planted.map(({ what }) => what),
+    ["113 columns, over 100"],
+    "functions of programs that are measured",
+  );
   assert.is(offendersOf(measure("src/a.ts", "//\n".repeat(450))).length, 0);
   assert.match(offendersOf(measure("src/a.ts", "//\n".repeat(451)))[0]?.what ?? "", /451 lines/);
   assert.match(offendersOf(measure("src/a.ts", "a as any"))[0]?.what ?? "", /as any/);

@@ -1,6 +1,7 @@
 /**
  * A library that minimizes functions of one tensor, as it might be published: methods are plugged
- * in, options have defaults, and callbacks are told of every step. Below it, a program that uses it.
+ * in, options have defaults, and callbacks are told of every step. Below it, a program that uses
+ * it.
  */
 import { type Tensor, dot, rand, scoped, stack, tensor, valueAndGrad } from "tenure";
 

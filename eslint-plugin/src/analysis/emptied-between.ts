@@ -1,6 +1,6 @@
 /**
  * Emptied between: whether whoever calls a function that fills a place calls one that empties it
- * afterwards: `s.enter(x); s.leave();`, `s.put(x); s.take()`. What such a function finds is nothing.
+ * afterwards: `s.enter(x); s.leave();`, `s.put(x); s.take()`. Such a function finds nothing there.
  * Used by the verbs about what assignments lose.
  */
 import ts from "typescript";

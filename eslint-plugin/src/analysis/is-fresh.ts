@@ -239,8 +239,8 @@ export function returnedArgument(
 }
 
 /**
- * `evaluate(x.neg())`, where `evaluate` gives `{ x, value: x.sum() }`: a record of what it makes and
- * of what it is given, which is nobody else's.
+ * `evaluate(x.neg())`, where `evaluate` gives `{ x, value: x.sum() }`: a record of what it makes
+ * and of what it is given, which is nobody else's.
  */
 function joinsFresh(session: Session, call: CallLike, body: FunctionWithBody): boolean {
   const { oracle } = session;

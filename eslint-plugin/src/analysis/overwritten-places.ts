@@ -216,7 +216,7 @@ function deedOf(session: Session, mention: ts.Expression, depth = 0): Deed {
   if (fate.kind === "bound" && ts.isVariableDeclaration(fate.node) && depth < furthest)
     return deedOfNames(session, fate.node, depth);
   if (effect === "enters") return onlyLooksAt(effectInside(session, found)) ? "looks" : "other";
-  if (effect === "moves" && ts.isExpressionStatement(fate.node.parent)) return "looks"; // kept alive
+  if (effect === "moves" && ts.isExpressionStatement(fate.node.parent)) return "looks";
   const isLook = onlyLooksAt(effect) || /^(receives|returns)$/.test(effect) || fate.kind === "read";
   return isLook && !isCompared(mention) ? "looks" : "other";
 }

@@ -161,7 +161,7 @@ const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => 
   ended: ended(owner),
 });
 
-/** Whether a label names all that an assignment loses: the place, or the only field of its record. */
+/** Whether a label names all that is lost: the place, or the only field of its record. */
 function isAllOfIt({ session }: FileAnalysis, node: ts.Node, label: string): boolean {
   if (!ts.isBinaryExpression(node) || node.left.getText() === label) return true;
   const record = session.oracle.ownedAt(node.left);
