@@ -1,7 +1,8 @@
 /**
  * Possible callees: the functions that a call may run where its callee has no body of its own:
- * those that all callers hand in for a parameter, those that implement a member of an interface, by
- * name, and those that a function of the program returns. Used by `scope-reach.ts` and `trail-calls.ts`.
+ * those that all callers hand in for a parameter, those that implement a member of an interface,
+ * by name, and those that a function of the program returns. Used by `scope-reach.ts` and
+ * `trail-calls.ts`.
  */
 import ts from "typescript";
 import { sourcesOf } from "./call-index.ts";
