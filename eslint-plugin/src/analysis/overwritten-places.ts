@@ -19,7 +19,7 @@ import type { LostStore } from "./lost-stores.ts";
 import { managed } from "./members.ts";
 import { effectInside } from "./mention.ts";
 import { visitVerb } from "./mention-events.ts";
-import type { Owned } from "./oracle.ts";
+import type { Oracle, Owned } from "./oracle.ts";
 import { isAnything } from "../owner.ts";
 import { boundNames, referencesTo } from "./references.ts";
 import { runsOften } from "./runs-often.ts";
@@ -76,6 +76,7 @@ function placeOf(session: Session, left: ts.Expression, home: ts.Node): Place | 
   const { oracle } = session;
   const isName = ts.isIdentifier(left);
   if (!isName && !ts.isPropertyAccessExpression(left)) return undefined;
+  if (!isName && !mayBeEnded(oracle, left.name.text)) return undefined; // asks for no types
   const owned = oracle.ownedAt(left);
   if (!owned || isAnything(owned.owner)) return undefined;
   const declaration = oracle.declarationAt(isName ? left : left.name);
@@ -93,6 +94,25 @@ function placeOf(session: Session, left: ts.Expression, home: ts.Node): Place | 
   if (!isOfOthers(session, left.expression)) return undefined;
   return { declaration, owned, mentions: mentionsOfField(session, declaration, left.name.text) };
 }
+
+/** Whether anything of the program may end a field of a name, as far as it is written. */
+const mayBeEnded = (oracle: Oracle, name: string): boolean =>
+  oracle.facts
+    .of(oracle.program, sourcesOf)
+    .some(
+      (file) =>
+        oracle.facts.of(file, elementsByName).has(name) ||
+        (oracle.facts.of(file, accessesByName).get(name) ?? []).some(mayBeEndedAt),
+    );
+
+/** Not `x.size = 3` and `x.size + 1`: a receiver of an end, or in the hands of something. */
+function mayBeEndedAt({ parent }: ts.PropertyAccessExpression): boolean {
+  if (ts.isPropertyAccessExpression(parent)) return mayEnd(parent.name.text) || isWalker(parent);
+  return !ts.isBinaryExpression(parent) || /^[?|&]/.test(parent.operatorToken.getText());
+}
+
+const isWalker = ({ name }: ts.PropertyAccessExpression): boolean =>
+  /^(values|entries|forEach|map|splice|pop|shift|clear|delete)$/.test(name.text);
 
 /** Whether others than the program may end what a field holds. */
 function isOpen({ oracle }: Session, field: ts.Declaration, name: string): boolean {
