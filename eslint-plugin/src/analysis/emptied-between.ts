@@ -7,7 +7,7 @@ import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
 import { enclosingFunction } from "./fate.ts";
 import type { Session } from "./session.ts";
-import { hasBody, isNullish, isTarget, unwrap, type CallLike } from "./syntax.ts";
+import { hasBody, isNullish, isTarget, valueGiven, type CallLike } from "./syntax.ts";
 
 /** Whether all that call a function that fills a place let another one empty it before the next. */
 export function isEmptiedBetween(
@@ -50,7 +50,5 @@ function callsIn(root: ts.Node): CallLike[] {
 /** `this.x = null`, `this.x = this.y = null`. */
 export function isEmptied(mention: ts.Expression): boolean {
   const { parent } = mention;
-  if (!isTarget(mention) || !ts.isBinaryExpression(parent)) return false;
-  const value = unwrap(parent.right);
-  return isNullish(value) || (ts.isBinaryExpression(value) && isNullish(unwrap(value.right)));
+  return isTarget(mention) && ts.isBinaryExpression(parent) && isNullish(valueGiven(parent));
 }

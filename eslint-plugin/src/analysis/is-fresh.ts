@@ -278,7 +278,7 @@ function defaultFreshness(session: Session, callee: Callee, { owner, shape }: Ow
     return "fresh";
   if (!session.guesses || shape !== "one") return "unknown";
   if (!callee.declaration) return "fresh";
-  if (ts.isParameter(callee.declaration) && lendsByAll(session, callee.declaration))
+  if (ts.isParameter(callee.declaration) && mayBeLent(session, callee.declaration))
     return "unknown";
   return returnsTypeParameter(callee) || looksLikeLookup(callee.name) ? "unknown" : "fresh";
 }
@@ -286,7 +286,7 @@ function defaultFreshness(session: Session, callee: Callee, { owner, shape }: Ow
 /** `const loss = valueAndGrad(f)`: a function that one of the library's has made. */
 export function isMadeByLibrary(
   { oracle }: Session,
-  { declaration }: Callee,
+  { declaration }: Pick<Callee, "declaration">,
   owner: Owner,
 ): boolean {
   if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
@@ -299,10 +299,9 @@ export function isMadeByLibrary(
 }
 
 /**
- * Whether a parameter is a function of which all that call its function are known, and one of those
- * gives it something that is not fresh: `scaled(() => table.get(key))`.
+ * Whether a parameter is a function for which somebody hands in one whose result is not fresh: `scaled(() => table.get(key))`.
  */
-function lendsByAll(session: Session, parameter: ts.ParameterDeclaration): boolean {
+function mayBeLent(session: Session, parameter: ts.ParameterDeclaration): boolean {
   const fn = parameter.parent;
   if (!hasBody(fn) || fn.parameters.length === 0) return false;
   const at = fn.parameters.indexOf(parameter);

@@ -13,6 +13,7 @@ import { functionHanded, type Callee } from "./callee.ts";
 import type { Facts } from "./facts.ts";
 import { enclosingFunction } from "./fate.ts";
 import { islandOf, type Island } from "./islands.ts";
+import { isMadeByLibrary } from "./is-fresh.ts";
 import { endsScope, opensScope } from "./open-scopes.ts";
 import type { Session } from "./session.ts";
 import { functionsOf } from "./possible-callees.ts";
@@ -215,20 +216,12 @@ class Walk implements Reach {
 
   /** Follows what a declaration without a body may stand for, where that is known. */
   #possible(declaration: ts.Declaration | undefined): void {
-    if (declaration && this.#isOfLibrary(declaration)) return;
+    const { owners } = this.#session.settings;
+    // what is given to the library's functions is followed there
+    if (owners.some((owner) => isMadeByLibrary(this.#session, { declaration }, owner))) return;
     const functions = declaration && functionsOf(this.#session.oracle, declaration);
     if (functions) for (const fn of functions) this.#add(fn);
     else this.all = true;
-  }
-
-  /** `const slopes = grad(f)`: what is given to the library's functions is followed there. */
-  #isOfLibrary(declaration: ts.Declaration): boolean {
-    if (!ts.isVariableDeclaration(declaration) || !declaration.initializer) return false;
-    const made = unwrap(declaration.initializer);
-    const { oracle, settings } = this.#session;
-    if (!ts.isCallExpression(made)) return false;
-    const callee = oracle.callee(made);
-    return settings.owners.some((owner) => oracle.fromLibrary(callee, owner));
   }
 
   /** Whether a call reaches code outside the program, which knows of no function of it. */

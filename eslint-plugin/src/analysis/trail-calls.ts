@@ -21,7 +21,7 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "./syntax.ts";
-import { implementationsOf } from "./possible-callees.ts";
+import { functionsOf, implementationsOf } from "./possible-callees.ts";
 import type { Path } from "./trail-path.ts";
 import { mayEnd } from "./trail-closures.ts";
 import { into } from "./trail-places.ts";
@@ -69,7 +69,7 @@ function bodiesOf(trail: Trail, call: CallLike, callee: Callee): readonly Functi
   const { declaration, body, name } = callee;
   const own = body ? [body] : [];
   if (!declaration || declaration.getSourceFile().isDeclarationFile) return own;
-  if (ts.isParameter(declaration)) return handedBy(trail, declaration);
+  if (ts.isParameter(declaration)) return functionsOf(trail.session.oracle, declaration) ?? [];
   const { oracle } = trail.session;
   const holder = declaration.parent;
   if (ts.isClassLike(holder) && ts.isMethodDeclaration(declaration)) {
@@ -84,17 +84,6 @@ function bodiesOf(trail: Trail, call: CallLike, callee: Callee): readonly Functi
 
 const isNamed = (member: ts.ClassElement, name: string): boolean =>
   ts.isMethodDeclaration(member) && hasBody(member) && memberName(member.name) === name;
-
-/** The functions that the callers of one give it for a parameter, where all are known. */
-function handedBy(trail: Trail, parameter: ts.ParameterDeclaration): FunctionWithBody[] {
-  const fn = parameter.parent;
-  const at = fn.parameters.indexOf(parameter);
-  const calls = hasBody(fn) ? (trail.callsOf(fn) ?? []) : [];
-  return calls.flatMap((call) => {
-    const given = call.arguments?.[at];
-    return (given && functionHanded(trail.session.oracle, given)) ?? [];
-  });
-}
 
 function intoParameter(
   trail: Trail,
