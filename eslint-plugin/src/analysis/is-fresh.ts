@@ -299,7 +299,8 @@ export function isMadeByLibrary(
 }
 
 /**
- * Whether a parameter is a function for which somebody hands in one whose result is not fresh: `scaled(() => table.get(key))`.
+ * Whether a parameter is a function for which somebody hands in one whose result is not fresh:
+ * `scaled(() => table.get(key))`.
  */
 function mayBeLent(session: Session, parameter: ts.ParameterDeclaration): boolean {
   const fn = parameter.parent;
