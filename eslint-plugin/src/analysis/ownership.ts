@@ -56,6 +56,8 @@ const primitive =
 const nothing = ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.Never | primitive;
 const empty = ts.TypeFlags.Null | ts.TypeFlags.Undefined | ts.TypeFlags.Void;
 const deepest = 3;
+/** Objects of more fields are no records: they are tables, or classes in disguise. */
+export const widest = 16;
 
 /** What only the oracle knows: it looks at classes and expressions, not at types. */
 interface AskedOfOracle {
@@ -173,12 +175,8 @@ export class Ownership {
   }
 
   #container(type: ts.Type, depth: number): Owned | null {
-    const many = (inner: ts.Type | undefined): Owned | null => {
-      const found = inner ? this.of(inner, depth + 1) : null;
-      if (!found) return null;
-      const each = found.shape === "one" ? {} : { each: found.shape };
-      return { owner: found.owner, shape: "many", nullable: false, fields: [], ...each };
-    };
+    const many = (inner: ts.Type | undefined): Owned | null =>
+      inner ? listOf(this.of(inner, depth + 1)) : null;
     if (this.#checker.isList(type)) return this.#list(type, depth, many);
     const name = type.symbol?.name as string | undefined;
     const args = name === undefined ? [] : this.#argumentsOfKnown(type, name);
@@ -218,7 +216,7 @@ export class Ownership {
     const isKnown = type.symbol.name === "IteratorYieldResult" || ts.isMappedTypeNode(declaration);
     if (!isKnown && this.#packages.isBuiltin(declaration.getSourceFile())) return null;
     const properties = type.getProperties();
-    if (properties.length === 0 || properties.length > 16) return null;
+    if (properties.length === 0 || properties.length > widest) return null;
     const fields = new Map<Owner, string[]>();
     const inner = new Map<string, Owned>();
     for (const property of properties) {
@@ -289,6 +287,13 @@ export class Ownership {
       (kind !== "sync" && hasWellKnown(type, "asyncDispose"))
     );
   }
+}
+
+/** A list of such values. */
+export function listOf(element: Owned | null): Owned | null {
+  if (!element) return null;
+  const each = element.shape === "one" ? {} : { each: element.shape };
+  return { owner: element.owner, shape: "many", nullable: false, fields: [], ...each };
 }
 
 /** The names of the types an owner lists; none when it is told by `[Symbol.dispose]`. */
