@@ -10,7 +10,7 @@ import { containerMethod, puts } from "./containers.ts";
 import { argumentOf, fateOf } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
-import type { Callee } from "./oracle.ts";
+import type { Callee, Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import {
   hasBody,
@@ -27,6 +27,7 @@ import { mayEnd } from "./trail-closures.ts";
 import { into } from "./trail-places.ts";
 import type { Trail } from "./trails.ts";
 import { onlyLooksAt } from "./transfer.ts";
+import { several } from "./untyped-parameters.ts";
 
 /** What a call does with the value that one of its arguments has under a path. */
 export function followArgument(trail: Trail, call: CallLike, node: ts.Node, path: Path): void {
@@ -40,7 +41,7 @@ export function followArgument(trail: Trail, call: CallLike, node: ts.Node, path
     return;
   }
   if (callee.builtin && intoStandard(trail, call, callee, at.index, path)) return;
-  const effect = session.effect(call, at.argument);
+  const effect = session.effect(call, at.argument, ownedIn(trail, at.argument, path));
   const { owner } = trail.owned;
   if (isOfScope(trail, callee)) trail.stop();
   else if (effect === "passes") trail.climb(call, path);
@@ -49,12 +50,28 @@ export function followArgument(trail: Trail, call: CallLike, node: ts.Node, path
   else if (!onlyLooksAt(effect) || isPromiseEnd(trail, call)) trail.stop();
 }
 
+/** A literal that holds the value: its type is dear to find out, and tells no more. */
+function ownedIn({ owned }: Trail, argument: ts.Expression, [step]: Path): Owned | undefined {
+  const { owner } = owned;
+  if (ts.isArrayLiteralExpression(argument)) return several(owner);
+  if (!ts.isObjectLiteralExpression(argument) || step === undefined) return undefined;
+  return { owner, shape: "record", nullable: false, fields: [step] };
+}
+
 /** `scope.attach(t)`, `t.moveTo(scope)`: a scope has it from then on. */
 const isOfScope = ({ session: { oracle }, owned: { owner } }: Trail, callee: Callee): boolean =>
   /^(moveTo|attach|use|adopt)$/.test(callee.name) ||
   (callee.receiver !== undefined &&
-    oracle.typeName(callee.receiver) === "DisposeScope" &&
+    holderOf(callee)?.text === "DisposeScope" &&
     !oracle.is(callee, owner.keep.functions, owner));
+
+/** The name of the class or interface that declares a method. */
+const holderOf = ({ declaration }: Callee): ts.Identifier | undefined => {
+  const holder = declaration?.parent;
+  return holder && (ts.isClassLike(holder) || ts.isInterfaceDeclaration(holder))
+    ? holder.name
+    : undefined;
+};
 
 /** `resolve(t)`, where the function is one that a promise hands out. */
 function isPromiseEnd({ session: { oracle } }: Trail, { expression }: CallLike): boolean {
