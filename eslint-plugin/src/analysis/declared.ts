@@ -45,24 +45,54 @@ function callbackResult(
   call: ts.CallExpression,
   callee: ts.Symbol,
 ): ts.Type | null {
-  const [declaration, ...others] = callee.declarations ?? [];
-  if (!declaration || others.length > 0 || !isSignature(declaration)) return null;
-  const name = parameterNamed(declaration.type, declaration)?.name.text;
-  const index = call.arguments.findIndex(isPlainCallback);
-  const type = declaration.parameters[index]?.type;
-  if (name === undefined || !type || !call.arguments.every((a, i) => i === index || isPlain(a)))
-    return null;
-  const kinds = ts.isUnionTypeNode(type) ? type.types : [type];
-  if (!kinds.some((kind) => givesParameter(checker, kind, name))) return null;
-  const found = new Set(
-    returnsOf(call.arguments[index] as ts.ArrowFunction).map((v) => valueType(checker, v)),
-  );
+  const found = new Set(callbackValues(checker, call, callee).map((v) => valueType(checker, v)));
   const [only = null] = found;
   return found.size === 1 ? only : null;
 }
 
+/** The values that the callback of such a call gives, which are what the call gives. */
+export function callbackValues(
+  checker: Questions,
+  call: ts.CallExpression,
+  callee: ts.Symbol,
+): ts.Expression[] {
+  const [declaration, ...others] = callee.declarations ?? [];
+  if (!declaration || others.length > 0 || !isSignature(declaration)) return [];
+  const name = parameterNamed(declaration.type, declaration)?.name.text;
+  const index = call.arguments.findIndex(isPlainCallback);
+  const type = declaration.parameters[index]?.type;
+  if (name === undefined || !type || !call.arguments.every((a, i) => i === index || isPlain(a)))
+    return [];
+  const kinds = ts.isUnionTypeNode(type) ? type.types : [type];
+  return kinds.some((kind) => givesParameter(checker, kind, name))
+    ? returnsOf(call.arguments[index] as ts.ArrowFunction)
+    : [];
+}
+
+/**
+ * What each element of `xs.map(callback)` is where declarations settle it; "plain" where all that
+ * the callback gives are numbers, strings and the like.
+ */
+export function mappedElement(
+  checker: Questions,
+  call: ts.CallExpression,
+): ts.Type | "plain" | null {
+  const [callback, ...others] = call.arguments;
+  if (!callback || others.length > 0 || !isPlainCallback(callback)) return null;
+  const values = returnsOf(callback as ts.ArrowFunction);
+  if (values.length === 0) return null;
+  if (values.every(isPlain)) return "plain";
+  const found = new Set(values.map((v) => valueType(checker, v, isKnown)));
+  const [only = null] = found;
+  return found.size === 1 ? only : null;
+}
+
+/** A type that says something: what a call gives is not narrowed, so that it may be a union. */
+const isKnown = (type: ts.Type): ts.Type | null =>
+  type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.Instantiable) ? null : type;
+
 /** The type of an expression that a callback gives, where declarations settle it. */
-function valueType(checker: Questions, value: ts.Expression): ts.Type | null {
+function valueType(checker: Questions, value: ts.Expression, ofCall = settled): ts.Type | null {
   if (ts.isParenthesizedExpression(value) || ts.isNonNullExpression(value))
     return valueType(checker, value.expression);
   if (ts.isAsExpression(value))
@@ -75,7 +105,7 @@ function valueType(checker: Questions, value: ts.Expression): ts.Type | null {
   const callee = ts.isCallExpression(value) ? calleeNameNode(value) : undefined;
   const symbol = callee && checker.symbolAt(callee);
   const result = symbol && declaredResult(checker, value as ts.CallExpression, symbol);
-  return result ? settled(result) : null;
+  return result ? ofCall(result) : null;
 }
 
 /** Whether a declaration ends before a mention: what stands in its own value leads back to it. */
@@ -325,8 +355,19 @@ function resultOfOne(checker: Questions, declaration: Signature): ts.Type | null
     return bound && checker.isOwner(bound) ? bound : null;
   }
   const given = checker.annotated(type);
+  const part = valueOfTable(checker, given);
+  if (part) return part;
   // `Tensor<R>` is a tensor for any `R`
   return !mentionsParameter(type, declaration) || checker.isOwner(given) ? given : null;
+}
+
+/** `Promise<Table[K]>`, where the table is known and only the key is not: any of its values. */
+function valueOfTable(checker: Questions, type: ts.Type): ts.Type | null {
+  const given = type.symbol?.name === "Promise" ? checker.argumentsOf(type)[0] : type;
+  if (!given || !(given.flags & ts.TypeFlags.IndexedAccess)) return null;
+  const { objectType } = given as ts.IndexedAccessType;
+  const isKnown = objectType.isClassOrInterface() && !objectType.typeParameters;
+  return (isKnown && checker.boundOf(given)) || null;
 }
 
 /** The annotated result of a function, where callers cannot decide it; else null. */

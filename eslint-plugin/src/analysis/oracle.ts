@@ -7,6 +7,7 @@ import ts from "typescript";
 import type { CalleeSpecifier, Owner, ResolvedSettings } from "../owner.ts";
 import { resolveCallee, type Callee } from "./callee.ts";
 import { callsNamed } from "./call-index.ts";
+import { calleeSymbol, ownedByCallback, startsUnowned, type CalledContext } from "./called.ts";
 import { Checker } from "./checker.ts";
 import {
   annotatedResult,
@@ -24,7 +25,7 @@ import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
 import { ownedByParts } from "./parts.ts";
 import { holdsPlain, isPlain } from "./plain.ts";
-import { calleeNameNode, isScript, variableName, type CallLike } from "./syntax.ts";
+import { classesNamed, isScript, variableName, type CallLike } from "./syntax.ts";
 import { noTags, readTags, type Tags } from "./tags.ts";
 import { isLibraryCall, mayUse } from "./library-names.ts";
 import {
@@ -61,6 +62,7 @@ export class Oracle {
   /** How often an open guess was asked for; what hangs on one is not kept. */
   #openGuesses = 0;
   readonly #names: UntypedContext;
+  readonly #called: CalledContext;
   readonly #brandFiles = new Map<ts.SourceFile, Map<Owner, boolean>>();
 
   constructor(program: ts.Program, settings: ResolvedSettings, facts: Facts) {
@@ -88,6 +90,7 @@ export class Oracle {
         this.#holders.endingNameOf(symbol.valueDeclaration ?? symbol.declarations?.[0]),
       ownedPart: (property) => this.#ownedPart(property),
     });
+    this.#called = { checker: this.#checker, ownership: this.#ownership, oracle: this };
     this.#holders = new Holders(this, this.#ownership, settings.owners);
   }
 
@@ -112,14 +115,17 @@ export class Oracle {
     if (parts !== undefined) return parts;
     let declared: ts.Type | null = null;
     if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
-      const symbol = this.#calleeSymbol(node);
+      const symbol = calleeSymbol(this.#checker, node);
       declared = symbol ? declaredResult(this.#checker, node, symbol) : null;
       if (!declared && symbol && isPageFunction(node, symbol)) return null;
+      const given = declared || !symbol ? undefined : ownedByCallback(this.#called, node, symbol);
+      if (given !== undefined) return given;
       if (!declared && !symbol && this.#isCalledOnUntyped(node)) return this.#guess(node);
     } else if (ts.isIdentifier(node)) {
       const declaration = this.#declarationOf(node);
       if (declaration && holdsPlain(declaration)) return null;
       declared = declaration ? this.#declaredType(declaration) : null;
+      if (!declared && declaration && startsUnowned(this.#called, declaration)) return null;
     } else if (ts.isPropertyAccessExpression(node)) {
       const symbol = this.#checker.symbolAt(node.name);
       if (symbol?.declarations?.every(holdsPlain)) return null;
@@ -185,14 +191,9 @@ export class Oracle {
 
   #declaredType(declaration: ts.Declaration): ts.Type | null {
     return declaredVariable(this.#checker, declaration, (call) => {
-      const symbol = this.#calleeSymbol(call);
+      const symbol = calleeSymbol(this.#checker, call);
       return symbol ? declaredResult(this.#checker, call, symbol) : null;
     });
-  }
-
-  #calleeSymbol(call: CallLike): ts.Symbol | undefined {
-    const name = calleeNameNode(call);
-    return name && this.#checker.symbolAt(name);
   }
 
   /** Ownership of what a function gives its caller. */
@@ -436,13 +437,7 @@ export class Oracle {
     const known = this.#brandFiles.get(file)?.get(owner);
     if (known !== undefined) return known;
     const names = typeNames(owner);
-    const found = file.statements.some(
-      (s) =>
-        (ts.isClassDeclaration(s) || ts.isInterfaceDeclaration(s)) &&
-        s.name !== undefined &&
-        names.includes(s.name.text) &&
-        this.ownedInstance(s)?.owner === owner,
-    );
+    const found = classesNamed(file, names).some((s) => this.ownedInstance(s)?.owner === owner);
     const map = this.#brandFiles.get(file) ?? new Map<Owner, boolean>();
     this.#brandFiles.set(file, map.set(owner, found));
     return found;

@@ -30,4 +30,6 @@ export interface Questions {
   argumentsOf(type: ts.Type): readonly ts.Type[];
   /** What a module exports under a name. */
   exportOf(module: ts.Symbol, name: string): ts.Symbol | undefined;
+  /** What a type parameter, or a part of a table by one, is bound to extend. */
+  boundOf(type: ts.Type): ts.Type | undefined;
 }

@@ -230,3 +230,15 @@ export const variableName = (declaration: ts.Declaration): ts.Identifier | undef
   ts.isIdentifier(declaration.name)
     ? declaration.name
     : undefined;
+
+/** The classes and interfaces of a file that have one of some names. */
+export const classesNamed = (
+  { statements }: ts.SourceFile,
+  names: readonly string[],
+): (ts.ClassDeclaration | ts.InterfaceDeclaration)[] =>
+  statements.filter(
+    (s): s is ts.ClassDeclaration | ts.InterfaceDeclaration =>
+      (ts.isClassDeclaration(s) || ts.isInterfaceDeclaration(s)) &&
+      s.name !== undefined &&
+      names.includes(s.name.text),
+  );
