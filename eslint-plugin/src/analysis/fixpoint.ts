@@ -46,6 +46,11 @@ export class Fixpoint<K extends object, V> {
     this.#equations = equations;
   }
 
+  /** Whether nothing is being solved. */
+  get isIdle(): boolean {
+    return this.#stack.length === 0;
+  }
+
   /** The answer for a key; an estimate while the group of the key is being solved. */
   get(key: K): V {
     if (this.#settled.has(key)) return this.#settled.get(key) as V;

@@ -42,7 +42,10 @@ export interface Member {
  * Fields assigned a fresh value anywhere in the class, and containers in fields that one is put
  * into. A field that is also given somebody else's value is none of them.
  */
-export function ownedMembers(session: Session, node: ts.ClassLikeDeclaration): Member[] {
+export const ownedMembers = (session: Session, node: ts.ClassLikeDeclaration): readonly Member[] =>
+  session.once(node, membersOf);
+
+function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Member[] {
   const found = new Map<string, Member>();
   const shared = new Set<string>();
   const mixed = new Set<string>();

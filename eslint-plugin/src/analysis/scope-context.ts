@@ -59,6 +59,11 @@ export class ScopeContext {
     });
   }
 
+  /** Whether no state is being worked out, so that none is an estimate. */
+  get isIdle(): boolean {
+    return this.#solver.isIdle;
+  }
+
   /** Whether values made at a node belong to an open scope. */
   at(node: ts.Node): ScopeState {
     const session = this.#session();

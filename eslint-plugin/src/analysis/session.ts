@@ -86,6 +86,8 @@ export interface Session {
   scopeAt(node: ts.Node): ScopeState;
   /** The function that leaves what is made at a node to those of its callers that have a scope. */
   dividedAt(node: ts.Node): Divided | null;
+  /** What `find`, a function of a module, gives for `key`: kept where no answer is still open. */
+  once<K extends object, T>(key: K, find: (session: Session, key: K) => T): T;
   /** Whether a file can hold owned values at all. */
   reaches(file: ts.SourceFile): boolean;
 }

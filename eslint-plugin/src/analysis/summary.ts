@@ -1,8 +1,7 @@
 /**
  * Function summaries: what a function does to each parameter (borrows, disposes, stores, returns,
  * calls) and whether its result is fresh. Read from bodies only, on demand; functions that call
- * each other are solved together by `fixpoint.ts`, and what does not settle is unknown. Reached
- * through `session.summary`.
+ * each other are solved together; what does not settle is unknown. See `session.summary`.
  */
 import ts from "typescript";
 import { functionHanded } from "./callee.ts";
@@ -47,6 +46,11 @@ export class Summaries {
         parameters: fn.parameters.map(() => ({ ...untouched, stores: true, returns: true })),
       }),
     });
+  }
+
+  /** Whether no summary is being worked out, so that none is an estimate. */
+  get isIdle(): boolean {
+    return this.#solver.isIdle;
   }
 
   /** The summary of a function; an estimate while a group of recursive functions is solved. */

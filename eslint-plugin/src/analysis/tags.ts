@@ -41,8 +41,8 @@ const textOf = (tag: ts.JSDocTag): string =>
     : (ts.getTextOfJSDocComment(tag.comment) ?? "")
   ).trim();
 
-/** The ownership tags of a declaration, or undefined when it has none. */
-export function readTags(declaration: ts.Node): Tags | undefined {
+/** The ownership tags of a declaration; `noTags` when it has none. */
+export function tagsOf(declaration: ts.Node): Tags {
   const holder =
     ts.isArrowFunction(declaration) || ts.isFunctionExpression(declaration)
       ? declaration.parent
@@ -52,7 +52,7 @@ export function readTags(declaration: ts.Node): Tags | undefined {
     ...(holder === declaration ? [] : ts.getJSDocTags(holder)),
   ].filter((t) => words.has(t.tagName.text));
   const told = toldOf(declaration);
-  if (all.length === 0 && told === nothingTold) return undefined;
+  if (all.length === 0 && told === nothingTold) return noTags;
   const has = (name: string): boolean => all.some((t) => t.tagName.text === name);
   const names = (name: string): string[] =>
     all.filter((t) => t.tagName.text === name).map((t) => textOf(t).split(/[\s-]/)[0] ?? "");
