@@ -79,7 +79,7 @@ export function mappedElement(
 ): ts.Type | "plain" | null {
   const [callback, ...others] = call.arguments;
   if (!callback || others.length > 0 || !isPlainCallback(callback)) return null;
-  const values = returnsOf(callback as ts.ArrowFunction);
+  const values = returnsOf(callback);
   if (values.length === 0) return null;
   if (values.every(isPlain)) return "plain";
   const found = new Set(values.map((v) => valueType(checker, v, isKnown)));

@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { CalleeSpecifier, Owner, ResolvedSettings } from "../owner.ts";
 import { resolveCallee, type Callee } from "./callee.ts";
 import { callsNamed } from "./call-index.ts";
-import { calleeSymbol, ownedByCallback, startsUnowned, type CalledContext } from "./called.ts";
+import { calleeSymbol, ownedByArguments, startsUnowned, type CalledContext } from "./called.ts";
 import { Checker } from "./checker.ts";
 import {
   annotatedResult,
@@ -26,7 +26,7 @@ import { nameMatches, Packages } from "./packages.ts";
 import { ownedByParts } from "./parts.ts";
 import { holdsPlain, isPlain } from "./plain.ts";
 import { classesNamed, isScript, variableName, type CallLike } from "./syntax.ts";
-import { noTags, readTags, type Tags } from "./tags.ts";
+import { tagsOf, type Tags } from "./tags.ts";
 import { isLibraryCall, mayUse } from "./library-names.ts";
 import {
   enclosesByName,
@@ -52,7 +52,6 @@ export class Oracle {
   readonly #ownership: Ownership;
   readonly #byNode = new Map<ts.Node, Owned | null>();
   readonly #callees = new Map<ts.Node, Callee>();
-  readonly #tags = new Map<ts.Node, Tags>();
   readonly #holders: Holders;
   readonly #untyped: readonly Owner[];
   /** The owners whose types have names. */
@@ -118,7 +117,7 @@ export class Oracle {
       const symbol = calleeSymbol(this.#checker, node);
       declared = symbol ? declaredResult(this.#checker, node, symbol) : null;
       if (!declared && symbol && isPageFunction(node, symbol)) return null;
-      const given = declared || !symbol ? undefined : ownedByCallback(this.#called, node, symbol);
+      const given = declared || !symbol ? undefined : ownedByArguments(this.#called, node, symbol);
       if (given !== undefined) return given;
       if (!declared && !symbol && this.#isCalledOnUntyped(node)) return this.#guess(node);
     } else if (ts.isIdentifier(node)) {
@@ -376,9 +375,7 @@ export class Oracle {
 
   /** The ownership tags of a declaration. */
   tags(declaration: ts.Node): Tags {
-    let found = this.#tags.get(declaration);
-    if (!found) this.#tags.set(declaration, (found = readTags(declaration) ?? noTags));
-    return found;
+    return this.facts.of(declaration, tagsOf);
   }
 
   // ---- packages ----

@@ -24,6 +24,8 @@ export interface Questions {
   isOwner(type: ts.Type): boolean;
   /** Whether a type is an array or a tuple. */
   isList(type: ts.Type): boolean;
+  /** Whether a type says nothing: `any`, and a promise or a list of it. */
+  isUntyped(type: ts.Type): boolean;
   /** Whether a type is a tuple. */
   isTuple(type: ts.Type): boolean;
   /** The type arguments of a reference such as `Map<K, V>`. */
