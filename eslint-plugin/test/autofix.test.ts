@@ -3,7 +3,7 @@
  * sees may be kept by somebody else, and freeing it would break working code.
  */
 import { suite } from "uvu";
-import { assert, fixed, lint } from "./tester.ts";
+import { applied, assert, fixed, lint } from "./tester.ts";
 
 const test = suite("autofix");
 const rules = { "tenure/require-disposal": "error" };
@@ -47,5 +47,39 @@ export function step(source: Source, p: Tensor) { ${code} }
 export { make };
 `;
     assert.is(fixed(text, { rules }), text.replace("const made", "using made"));
+  });
+
+const places: Record<string, { field: string; ends: string }> = {
+  "a field that may be empty": {
+    field: "#last: Tensor | null = null",
+    ends: "previous?.dispose();",
+  },
+  "a field that is said to be filled": { field: "#last!: Tensor", ends: "previous?.dispose();" },
+  "a field that is filled at first": {
+    field: "#last: Tensor = zeros([1])",
+    ends: "previous.dispose();",
+  },
+};
+for (const [name, { field, ends }] of Object.entries(places))
+  test(`${name}, overwritten by one function and ended by another: a suggestion`, () => {
+    const mark = field.includes("null") ? "?" : "";
+    const code = `${imports}class Ring {
+  ${field};
+  put(t: Tensor): void {
+    const size = this.#last${mark}.size;
+    this.#last = size === 1 ? t.neg() : t.exp();
+  }
+  close(): void { this.#last${mark}.dispose(); }
+}
+export function turn(t: Tensor): void { const ring = new Ring(); for (const x of [t, t]) ring.put(x); ring.close(); }
+`;
+    const [message, ...others] = lint(code, { rules: { "tenure/no-overwritten-tensor": "error" } });
+    assert.equal([message?.line, others.length], [6, 0]);
+    const suggestion = message?.suggestions?.[0];
+    assert.ok(suggestion);
+    assert.match(
+      applied(code, suggestion),
+      `      this.#last = size === 1 ? t.neg() : t.exp();\n      ${ends}\n`,
+    );
   });
 test.run();

@@ -108,16 +108,11 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
     ]) {
       if (told.has(assignment)) continue;
       told.add(assignment);
-      const { nullable } = file.session.oracle.ownedAt(held) ?? owned;
-      const fix =
-        owned.shape === "one"
-          ? keepPrevious(file, assignment, held.getText(), endingOf(file, held, owned), nullable)
-          : null;
       report({
         mark: markOfAssignment(assignment),
         messageId: part ? "part" : "field",
         data: { ...wordsOf(owned), variable: assignment.left.getText() },
-        suggest: fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [],
+        suggest: suggestKeeping(file, assignment, held, owned),
       });
     }
     const entries = [
@@ -150,10 +145,37 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         mark: markOfAssignment(node),
         messageId: "field",
         data: { ...wordsOf(owned), variable: node.left.getText() },
+        suggest: suggestKeeping(file, node, node.left, owned),
       });
     }
   },
 });
+
+/** Ends what a place held, after the assignment that makes it hold something else. */
+function suggestKeeping(
+  file: FileAnalysis,
+  assignment: ts.Node,
+  held: ts.Expression,
+  owned: Owned,
+): Suggestion<Id>[] {
+  if (owned.shape !== "one") return [];
+  const isMissing = mayBeMissing(file, held, file.session.oracle.ownedAt(held) ?? owned);
+  const ending = endingOf(file, held, owned);
+  const fix = keepPrevious(file, assignment, held.getText(), ending, isMissing);
+  return fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [];
+}
+
+/** Whether a place may hold nothing yet: by its type, or as `last!: Tensor` starts. */
+function mayBeMissing({ session }: FileAnalysis, held: ts.Expression, owned: Owned): boolean {
+  if (owned.nullable) return true;
+  const name = ts.isPropertyAccessExpression(held) ? held.name : held;
+  const declaration = session.oracle.declarationAt(name);
+  return (
+    declaration !== undefined &&
+    (ts.isPropertyDeclaration(declaration) || ts.isVariableDeclaration(declaration)) &&
+    declaration.exclamationToken !== undefined
+  );
+}
 
 const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => ({
   noun: owner.noun,
