@@ -8,6 +8,7 @@ import { isAnything, isHolder, type CalleeSpecifier, type Owner } from "../owner
 import { callSitesOf } from "./call-sites.ts";
 import { functionHanded } from "./callee.ts";
 import { returnsOf } from "./fate.ts";
+import { partFreshness } from "./fresh-parts.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "./holding.ts";
 import { holdsNothing } from "./holds-nothing.ts";
@@ -50,7 +51,9 @@ export function freshness(session: Session, expression: ts.Expression): Freshnes
   if (ts.isPropertyAccessExpression(node))
     return readIsFresh(session, node) ? "fresh" : propertyFreshness(session, node);
   if (ts.isElementAccessExpression(node))
-    return isSoleElement(node) ? freshness(session, node.expression) : "borrowed";
+    return isSoleElement(node)
+      ? freshness(session, node.expression)
+      : placeFreshness(session, node);
   if (ts.isArrayLiteralExpression(node)) return literalFreshness(session, node.elements);
   if (ts.isObjectLiteralExpression(node)) {
     const owned = session.oracle.ownedAt(node);
@@ -97,15 +100,17 @@ export function readIsFresh(session: Session, node: ts.PropertyAccessExpression)
 
 function propertyFreshness(session: Session, node: ts.PropertyAccessExpression): Freshness {
   const owned = session.oracle.ownedAt(node);
-  return owned &&
-    owned.shape !== "one" &&
-    ts.isPropertyAccessExpression(node) &&
-    isLocalRecord(session, node.expression)
-    ? "unknown"
-    : "borrowed";
+  if (!owned || session.oracle.ownedAt(node.expression)?.shape !== "record") return "borrowed";
+  if (owned.owner.policy === "protocol" && partFreshness(session, node) === "fresh") return "fresh";
+  return owned.shape === "one" ? "borrowed" : "unknown";
 }
-const isLocalRecord = (session: Session, node: ts.Expression): boolean =>
-  session.oracle.ownedAt(node)?.shape === "record";
+
+/** `grads[0]` of a list that the function has made. */
+function placeFreshness(session: Session, node: ts.ElementAccessExpression): Freshness {
+  const owned = session.oracle.ownedAt(node);
+  const isPart = owned?.owner.policy === "protocol" && partFreshness(session, node) === "fresh";
+  return isPart ? "fresh" : "borrowed";
+}
 
 // ---- calls ----
 
