@@ -45,7 +45,7 @@ import { onlyLooksAt } from "./transfer.ts";
 import { testAround } from "./ways.ts";
 
 /** What a mention does with what a place holds. */
-type Deed = "looks" | "ends" | "other";
+export type Deed = "looks" | "ends" | "other";
 
 /** A place, and everything that speaks of it in the program. */
 interface Place {
@@ -148,19 +148,21 @@ function isOfOthers(session: Session, object: ts.Expression): boolean {
 }
 
 /** Everything of a program that speaks of a field, by whatever object. */
-function mentionsOfField(
+export function mentionsOfField(
   { oracle }: Session,
   declaration: ts.Declaration,
   name: string,
 ): ts.Expression[] {
+  const { parent } = declaration;
+  const holder = ts.isConstructorDeclaration(parent) ? parent.parent : parent;
   return oracle.facts.of(oracle.program, sourcesOf).flatMap((file) => {
     const accesses = oracle.facts.of(file, accessesByName).get(name) ?? [];
     const elements = oracle.facts.of(file, elementsByName).get(name) ?? [];
     const own = accesses.filter((at) => oracle.declarationAt(at.name) === declaration);
-    const isOf = ({ parent }: ts.BindingElement): boolean => {
-      const { initializer } = parent.parent;
-      const holders = oracle.declarationsAt(initializer ?? parent);
-      return holders.length === 0 || holders.includes(declaration.parent as ts.Declaration);
+    const isOf = ({ parent: pattern }: ts.BindingElement): boolean => {
+      const { initializer } = pattern.parent;
+      const holders = oracle.declarationsAt(initializer ?? pattern);
+      return holders.length === 0 || holders.includes(holder as ts.Declaration);
     };
     const taken = elements.flatMap((element) =>
       ts.isIdentifier(element.name) && isOf(element)
@@ -224,7 +226,8 @@ function isManagedPart(session: Session, { declaration, owned }: Place): boolean
 /** Names of functions that fill what an ending has emptied. */
 const startsAnew = /^#?_?(init|start|set_?up|mount|open|begin|load|build|create|make)/i;
 
-function deedOf(session: Session, mention: ts.Expression, depth = 0): Deed {
+/** What a mention does with what a place holds. */
+export function deedOf(session: Session, mention: ts.Expression, depth = 0): Deed {
   const found = session.transfer(mention);
   const { effect, fate } = found;
   if (effect === "disposes" || removes(mention)) return "ends";

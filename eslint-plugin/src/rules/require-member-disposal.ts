@@ -32,6 +32,7 @@ import {
   isLeftByBase,
 } from "../analysis/inherited-endings.ts";
 import { endlessObjects } from "../analysis/endless-objects.ts";
+import { leftOfGiven } from "../analysis/handed-over.ts";
 import { isOfferedByName } from "../analysis/entry-points.ts";
 import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
@@ -66,6 +67,7 @@ type Id =
   | "nowhere"
   | "forgotten"
   | "unended"
+  | "given"
   | "noDispose"
   | "inherited"
   | "noSuper"
@@ -90,6 +92,9 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     unended:
       "`{{ field }}` holds a {{ noun }} that this class ends elsewhere, and `{{ method }}` " +
       "does not {{ end }} it; do so there.",
+    given:
+      "`{{ field }}` is given a {{ noun }} that nobody else has, and `{{ method }}` does not " +
+      "{{ end }} it; do so there.",
     noDispose:
       "`{{ field }}` holds a {{ noun }} this class made, and the class has no `{{ method }}`; " +
       "give it one.",
@@ -138,6 +143,7 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     for (const node of file.facts.classes(file.file)) {
       const forgotten = checkClass(file, node, options.requireDispose, report);
       checkLoops(file, node, forgotten, report);
+      checkGiven(file, node, report);
       checkSuper(file, node, report);
       endlessFields(file.session, node).forEach(tell);
       leftInRecords(file.session, node).forEach(tell);
@@ -272,6 +278,19 @@ function endlessOf(
       isKeptToTheEnd(session, node) ||
       isOfferedByName(session.oracle, node));
   return comesAndGoes ? [first] : grows();
+}
+
+/** Fields that a constructor is given for good and that the ending of their class leaves. */
+function checkGiven(
+  file: FileAnalysis,
+  node: ts.ClassLikeDeclaration,
+  report: (f: Finding<Id>) => void,
+): void {
+  for (const { name, at, owned, ending } of leftOfGiven(file.session, node)) {
+    const method = `${ending.member.name.getText()}()`;
+    const data = { field: `this.${name}`, noun: owned.owner.noun, end: toEnd(owned.owner), method };
+    report({ mark: spanOf(at.name), messageId: "given", data });
+  }
 }
 
 /** An ending of a class that takes the place of its base's and does not call it. */
