@@ -25,7 +25,9 @@ export function isLostWhenTaken(session: Session, taken: ts.CallExpression): boo
   if (!ts.isPropertyAccessExpression(target) || !holdsOwn(session, target.expression)) return false;
   if (fate.kind === "bound" && ts.isVariableDeclaration(fate.node))
     return namesOnlyLook(session, fate.node);
-  const looks = ["receiver", "read", "element", "operand", "argument"].includes(fate.kind);
+  const looks = ["receiver", "read", "element", "operand", "argument", "iterated"].includes(
+    fate.kind,
+  );
   return looks && staysUnnamed(session, taken);
 }
 
@@ -104,7 +106,9 @@ function hasOtherPlace(session: Session, value: ts.Expression): boolean {
     return bare.properties.some((p) =>
       ts.isPropertyAssignment(p)
         ? hasOtherPlace(session, p.initializer)
-        : ts.isShorthandPropertyAssignment(p) && hasOtherPlace(session, p.name),
+        : ts.isShorthandPropertyAssignment(p) &&
+          session.oracle.ownedAt(p.name) !== null &&
+          hasOtherPlace(session, p.name),
     );
   const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
   const name = source && variableName(source);
