@@ -40,21 +40,38 @@ function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | und
   const home = enclosingFunction(node);
   const place = sourceOf(node);
   if (!home || !place || isUsing(node)) return undefined;
+  const { name, declaration } = firstOf(node, place);
   const roots = leavingIn(session, node, place, home);
-  const owned = roots && session.oracle.ownedAt(node.name);
+  const owned = roots && session.oracle.ownedAt(name);
   if (!roots || owned?.shape !== "record" || owned.fields.length < 2) return undefined;
   const parts = new Parts(session, home);
-  parts.bound(node.name, node);
+  parts.bound(name, declaration);
   const [ended] = parts.ended;
   if (parts.whole || !ended) return undefined;
   const field = owned.fields.find((name) => !parts.ended.has(name) && !parts.kept.has(name));
   if (field === undefined) return undefined;
-  const [name, at] = ended;
+  const [other, at] = ended;
   const isOther = (m: ts.Expression): boolean => !within(m, node) && !leavesAlone(session, m);
   if (roots.some((root) => mentionsOf(session, place, root).some(isOther))) return undefined;
-  if (!areAlike(session, node.getSourceFile(), owned, name, field)) return undefined;
-  const label = ts.isIdentifier(node.name) ? `${node.name.text}.${field}` : field;
+  if (!areAlike(session, node.getSourceFile(), owned, other, field)) return undefined;
+  const label = ts.isIdentifier(name) ? `${name.text}.${field}` : field;
   return mayLackScope(session, node) ? { label, other: at.getText(), at, owned } : undefined;
+}
+
+/** The `old` of `const [old] = xs.splice(0, 1)`, or else what a declaration names. */
+function firstOf(
+  node: ts.VariableDeclaration,
+  place: ts.Expression,
+): { name: ts.BindingName; declaration: ts.VariableDeclaration | ts.BindingElement } {
+  const only =
+    ts.isArrayBindingPattern(node.name) && node.name.elements.length === 1
+      ? node.name.elements[0]
+      : undefined;
+  const isOne =
+    ts.isCallExpression(place) && place.arguments[1] && place.arguments[1].getText() === "1";
+  return isOne && only && ts.isBindingElement(only) && !only.dotDotDotToken
+    ? { name: only.name, declaration: only }
+    : { name: node.name, declaration: node };
 }
 
 /** The place that a declaration names, or the call that takes something out of one. */
@@ -94,11 +111,12 @@ function leavingIn(
   return reached.includes(home) ? reached : undefined;
 }
 
-/** `xs.pop()`, and `xs.get(key)` beside `xs.delete(key)`. */
+/** `xs.pop()`, `xs.splice(0, 1)`, and `xs.get(key)` beside `xs.delete(key)`. */
 function isTaken(session: Session, call: ts.CallExpression, home: ts.Node): boolean {
   const { expression: on } = call;
   const [key] = call.arguments;
-  if (!ts.isPropertyAccessExpression(on) || !/^(pop|shift|get)$/.test(on.name.text)) return false;
+  if (!ts.isPropertyAccessExpression(on) || !/^(pop|shift|splice|get)$/.test(on.name.text))
+    return false;
   if (!session.oracle.callee(call).builtin) return false; // asked late: it needs types
   if (on.name.text !== "get") return true;
   if (!key) return false;
