@@ -26,7 +26,7 @@ export interface HalfEnded {
   label: string;
   /** How one is written that is ended. */
   other: string;
-  /** Where that is ended. */
+  /** Where that is ended; of several fields, the last. */
   at: ts.Expression;
   owned: Owned;
 }
@@ -46,7 +46,7 @@ function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | und
   if (!roots || owned?.shape !== "record" || owned.fields.length < 2) return undefined;
   const parts = new Parts(session, home);
   parts.bound(name, declaration);
-  const [ended] = parts.ended;
+  const ended = [...parts.ended].at(-1);
   if (parts.whole || !ended) return undefined;
   const field = owned.fields.find((name) => !parts.ended.has(name) && !parts.kept.has(name));
   if (field === undefined) return undefined;
