@@ -288,4 +288,41 @@ webgpu("fields that another class ends", mesh("m.normals.destroy();"), []);
 webgpu("of which it leaves one", mesh(""), [M]);
 webgpu("or hands one to who may end it", mesh("globalThis.queueMicrotask(m.normals as any);"), []);
 
+const viewer = (makes: string, uses: string): string =>
+  "export const views = (d: GPUDevice) => { const size = (n: number) => { const t = " +
+  "d.createTexture({ size: [n], format: 'r8unorm', usage: 1 }); return t.createView(); }; " +
+  `${makes} };\nexport function show(d: GPUDevice) { ${uses} }`;
+webgpu(
+  "a view from a function that a pattern takes out of an object, replaced",
+  viewer(
+    "return { size }",
+    "const { size } = views(d); let v = size(1); return { resize(n: number) { v = size(n); }, " +
+      "get: () => v };",
+  ),
+  [R],
+);
+webgpu(
+  "a view from a function of an object, replaced",
+  viewer(
+    "return { fit: size }",
+    "const all = views(d); let v = all.fit(1); return { onResize: (n: number) => { v = " +
+      "all.fit(n); }, get: () => v };",
+  ),
+  [R],
+);
+webgpu(
+  "a view from a function that a pattern takes out of an object, made once",
+  viewer("return { size }", "const { size } = views(d); const v = size(1); return () => v;"),
+  [],
+);
+webgpu(
+  "views from such a function that all stay",
+  viewer(
+    "return { size }",
+    "const { size } = views(d); const all: GPUTextureView[] = []; return { resize(n: number) { " +
+      "all.push(size(n)); }, all };",
+  ),
+  [],
+);
+
 test.run();

@@ -25,6 +25,7 @@ export function callSitesOf(
   if (name === undefined) return { calls: [], values: [], reads: [] };
   const targets = declarationsOf(oracle, fn);
   const isMethod = ts.isClassElement(fn) && !ts.isConstructorDeclaration(fn);
+  const isProperty = [...targets].some((t) => ts.isObjectLiteralElement(t));
   const files =
     scope === "file" ? [fn.getSourceFile()] : oracle.facts.of(oracle.program, sourcesOf);
   const calls: CallLike[] = [];
@@ -34,7 +35,11 @@ export function callSitesOf(
     if (ts.isGetAccessor(fn)) reads.push(...readsIn(oracle, file, name, targets));
     const index = oracle.facts.of(file, indexFile);
     for (const call of index.calls.get(name) ?? [])
-      if (refersTo(oracle, calleeName(call), targets) || (isMethod && mayCall(oracle, call, fn)))
+      if (
+        refersTo(oracle, calleeName(call), targets) ||
+        (isMethod && mayCall(oracle, call, fn)) ||
+        (isProperty && isOneOf(propertyTaken(oracle, call), targets))
+      )
         calls.push(call);
     if (ts.isConstructorDeclaration(fn)) continue;
     for (const id of index.values.get(name) ?? [])
@@ -51,9 +56,21 @@ export function callsByProperty(oracle: Oracle, value: ts.Node): readonly CallLi
     (ts.isPropertyAssignment(property) && property.initializer === value);
   if (!holds || !ts.isIdentifier(property.name)) return [];
   const target = new Set<ts.Node>([property]);
-  return callsNamed(oracle, property.name.text).filter((call) =>
-    refersTo(oracle, calleeName(call), target),
+  return callsNamed(oracle, property.name.text).filter(
+    (call) =>
+      refersTo(oracle, calleeName(call), target) || isOneOf(propertyTaken(oracle, call), target),
   );
+}
+
+/** `const { draw } = make(); draw();`: the property that a pattern took a function from. */
+function propertyTaken(oracle: Oracle, { expression }: CallLike): ts.Symbol | undefined {
+  const element = ts.isIdentifier(expression) ? oracle.declarationAt(expression) : undefined;
+  if (!element || !ts.isBindingElement(element) || element.dotDotDotToken) return undefined;
+  const { parent: pattern, name, propertyName = name } = element;
+  const from = ts.isVariableDeclaration(pattern.parent) ? pattern.parent.initializer : undefined;
+  return from && ts.isObjectBindingPattern(pattern) && ts.isIdentifier(propertyName)
+    ? oracle.memberAt(from, propertyName.text)
+    : undefined;
 }
 
 /** The reads of a property in a file. */
@@ -80,13 +97,12 @@ const mayCall = (oracle: Oracle, { expression }: CallLike, fn: ts.Node): boolean
 const calleeName = (call: CallLike): ts.Node =>
   ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression;
 
-const refersTo = (oracle: Oracle, node: ts.Node, targets: ReadonlySet<ts.Node>): boolean => {
-  const symbol = oracle.symbolAt(node);
-  return (
-    symbol?.declarations?.some((d) => targets.has(d)) === true ||
-    (symbol?.valueDeclaration !== undefined && targets.has(symbol.valueDeclaration))
-  );
-};
+const refersTo = (oracle: Oracle, node: ts.Node, targets: ReadonlySet<ts.Node>): boolean =>
+  isOneOf(oracle.symbolAt(node), targets);
+
+const isOneOf = (symbol: ts.Symbol | undefined, targets: ReadonlySet<ts.Node>): boolean =>
+  symbol?.declarations?.some((d) => targets.has(d)) === true ||
+  (symbol?.valueDeclaration !== undefined && targets.has(symbol.valueDeclaration));
 
 /** The name callers use. */
 export function nameOf(fn: ts.Node): string | undefined {

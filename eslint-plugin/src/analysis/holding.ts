@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import type { Callee } from "./callee.ts";
-import { callSitesOf } from "./call-sites.ts";
+import { callsByProperty, callSitesOf } from "./call-sites.ts";
 import { argumentOf, enclosingFunction, fateOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import { recurs } from "./made-again.ts";
@@ -145,7 +145,11 @@ function isReplaced(session: Session, node: ts.Expression): boolean {
 function isReplacedByCallers(session: Session, node: ts.Node): boolean {
   const fn = enclosingFunction(node);
   if (!hasBody(fn)) return false;
-  return callSitesOf(session.oracle, fn, "file").calls.some((call) => isReplaced(session, call));
+  const { oracle } = session;
+  const { calls, values } = callSitesOf(oracle, fn, "program");
+  return [...calls, ...values.flatMap((value) => callsByProperty(oracle, value))].some((call) =>
+    isReplaced(session, call),
+  );
 }
 
 /** Between a value and the record that it is a part of. */
