@@ -95,4 +95,23 @@ script(
   [],
 );
 script("one that only asks such a list", cached("this.bound.get(key).indexOf(b);"), [R]);
+const parts = (resize: string): string =>
+  "export class Screen { constructor(d) { this.d = d; this.parts = {}; } resize(w) { " +
+  `${resize} } draw(pass) { pass.setVertexBuffer(0, this.parts.a); } }`;
+const part = "this.parts.a = this.d.createBuffer({ size: w, usage: 8 });";
+script("a part of a field that is made anew", parts(part), [O]);
+script("a part of a field that is freed first", parts(`this.parts.a?.destroy(); ${part}`), []);
+script(
+  "parts that are freed first",
+  parts(`for (const k in this.parts) this.parts[k].destroy(); ${part}`),
+  [],
+);
+script("a part that is put away first", parts(`this.old.push(this.parts.a); ${part}`), []);
+const ended = (end: string): string =>
+  "export class Pass { constructor(d) { this.io = { a: null, b: null };\nthis.io.a = " +
+  "d.createBuffer({ size: 4, usage: 8 });\nthis.io.b = d.createBuffer({ size: 4, usage: 8 }); } " +
+  `destroy() { ${end} } }`;
+script("a part of a field that the end leaves out", ended("this.io.a.destroy();"), [M]);
+script("parts that the end frees", ended("this.io.a.destroy(); this.io.b.destroy();"), []);
+
 test.run();

@@ -20,11 +20,13 @@ export interface Stored {
   readonly inside: boolean;
 }
 
-/** `this.x`, `state.x`: what the object stores there. */
+/** `this.x`, `state.x`, `this.parts.x`: what the object stores there. */
 export function ownedField(
   context: FieldContext,
-  { expression, name }: ts.PropertyAccessExpression,
+  access: ts.PropertyAccessExpression,
 ): Owned | null {
+  const inner = partOfThis(access);
+  const { expression } = inner ?? access;
   const holder =
     expression.kind === ts.SyntaxKind.ThisKeyword
       ? holderOf(expression)
@@ -34,13 +36,22 @@ export function ownedField(
   if (!holder) return null;
   const known = context.stored.get(holder) ?? storesOf(context, holder);
   context.stored.set(holder, known);
-  for (const { value, inside } of known.get(name.text) ?? []) {
+  const place = inner ? `${inner.name.text}.${access.name.text}` : access.name.text;
+  for (const { value, inside } of known.get(place) ?? []) {
     const given = context.ownedAt(value);
     const owned = given && inside ? listOfSuch(given) : given;
     if (owned) return owned;
   }
   return null;
 }
+
+/** The `this.parts` of `this.parts.x`. */
+const partOfThis = ({
+  expression: inner,
+}: ts.PropertyAccessExpression): ts.PropertyAccessExpression | undefined =>
+  ts.isPropertyAccessExpression(inner) && inner.expression.kind === ts.SyntaxKind.ThisKeyword
+    ? inner
+    : undefined;
 
 /** What `this` is, as far as it is written: a class, an object literal, a function with methods. */
 function holderOf(self: ts.Node): ts.Node | undefined {
@@ -72,8 +83,11 @@ function storesOf(context: FieldContext, holder: ts.Node): Map<string, Stored[]>
   const found = new Map<string, Stored[]>();
   const note = (field: ts.Expression, value: ts.Expression, inside: boolean): void => {
     if (ts.isElementAccessExpression(field)) return note(field.expression, value, true);
-    if (!ts.isPropertyAccessExpression(field) || !isSelf(field.expression)) return;
-    found.set(field.name.text, [...(found.get(field.name.text) ?? []), { value, inside }]);
+    if (!ts.isPropertyAccessExpression(field)) return;
+    const inner = partOfThis(field);
+    if (!inner && !isSelf(field.expression)) return;
+    const place = inner ? `${inner.name.text}.${field.name.text}` : field.name.text;
+    found.set(place, [...(found.get(place) ?? []), { value, inside }]);
   };
   const variable =
     !ts.isSourceFile(holder) && ts.isVariableDeclaration(holder.parent) ? holder.parent : undefined;
