@@ -22,7 +22,7 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "./syntax.ts";
-import { isOnOtherWay } from "./ways.ts";
+import { isForSame, isOnOtherWay, tellsOfChange } from "./ways.ts";
 
 /** Names of functions that are made to run again and again. */
 const often = new RegExp(
@@ -148,13 +148,18 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   });
 }
 
-/** `setCount(n) { this.make(n); }`: whoever runs a function comes to a place in it. */
+/**
+ * `setCount(n) { this.make(n); }`: whoever runs a function comes to a place in it, or does when
+ * what is given is not what it was: `if (n !== this.n) this.make(n);`.
+ */
 function isStraight(site: ts.Node, caller: ts.Node): boolean {
   for (let at = site; at !== caller; at = at.parent) {
     const { parent } = at;
     if (ts.isBlock(parent)) {
-      const before = parent.statements.filter((s) => s.end <= site.pos);
+      const before = parent.statements.filter((s) => s.end <= site.pos && !isForSame(s));
       if (before.some((s) => someWithin(s, ts.isReturnStatement))) return false;
+    } else if (ts.isIfStatement(parent) && parent.thenStatement === at) {
+      if (!tellsOfChange(parent.expression, "!")) return false;
     } else if (
       (ts.isStatement(parent) && !ts.isExpressionStatement(parent)) ||
       ts.isConditionalExpression(parent) ||

@@ -4,7 +4,7 @@
  * leaves. Pure questions about syntax; used by the verbs about fields and removed elements.
  */
 import ts from "typescript";
-import { within } from "./syntax.ts";
+import { isNullish, rootOf, unwrap, within } from "./syntax.ts";
 
 /** Whether nobody who comes by one place comes to the other in the same turn. */
 export function isOnOtherWay(at: ts.Node, other: ts.Node): boolean {
@@ -48,5 +48,29 @@ export function leaves(branch: ts.Node): boolean {
     ts.isThrowStatement(last) ||
     ts.isContinueStatement(last) ||
     ts.isBreakStatement(last)
+  );
+}
+
+/** `if (w === this.w && h === this.h) return;`: leaves where nothing is new. */
+export const isForSame = (at: ts.Statement): boolean =>
+  ts.isIfStatement(at) && !at.elseStatement && tellsOfChange(at.expression, "=");
+
+/**
+ * `w !== this.w || h !== this.h`: whether what is given now is not what a field remembers; with
+ * `=`, whether it still is. What was made on another device goes with that.
+ */
+export function tellsOfChange(test: ts.Expression, sign: "!" | "="): boolean {
+  const asked = unwrap(test);
+  if (!ts.isBinaryExpression(asked)) return false;
+  const { left, right, operatorToken } = asked;
+  const operator = operatorToken.getText();
+  if (operator === "||" || operator === "&&")
+    return tellsOfChange(left, sign) && tellsOfChange(right, sign);
+  if (!operator.startsWith(`${sign}=`)) return false;
+  const sides = [unwrap(left), unwrap(right)];
+  return (
+    sides.filter((side) => rootOf(side).kind === ts.SyntaxKind.ThisKeyword).length > 0 &&
+    sides.every((side) => ts.isIdentifier(side) || ts.isPropertyAccessExpression(side)) &&
+    !sides.some((side) => isNullish(side) || /device|adapter|context/i.test(side.getText()))
   );
 }
