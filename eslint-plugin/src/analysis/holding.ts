@@ -10,7 +10,6 @@ import { callsByProperty, callSitesOf } from "./call-sites.ts";
 import { argumentOf, enclosingFunction, fateOf } from "./fate.ts";
 import type { Owned } from "./oracle.ts";
 import { recurs } from "./made-again.ts";
-import { fieldOfThis } from "./members.ts";
 import { referencesTo } from "./references.ts";
 import { surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
@@ -121,7 +120,8 @@ function keepsGiven(
 
 /**
  * `resize() { this.view = device.createTexture(…).createView(); }`: the place holds another each
- * time, and of the last nothing leads to what it used. So does `this.pass = { depth: { view } }`.
+ * time, and of the last nothing leads to what it used. So do `this.pass = { depth: { view } }` and
+ * `this.views.depth = …`.
  */
 function isReplaced(session: Session, node: ts.Expression): boolean {
   const store = ts.findAncestor(node, (n) => n !== node && !isLiteralPart(n));
@@ -137,7 +137,7 @@ function isReplaced(session: Session, node: ts.Expression): boolean {
   if (someWithin(fn, asks)) return false;
   const isOuter = ts.isIdentifier(left)
     ? ((at) => at !== undefined && enclosingFunction(at) !== fn)(session.oracle.declarationAt(left))
-    : fieldOfThis(left) !== undefined;
+    : /^this(\.[\w#$]+)+$/.test(place);
   return isOuter && (recurs(session, store) || surelyRunsOften(session, fn));
 }
 
