@@ -325,4 +325,68 @@ webgpu(
   [],
 );
 
+const sized = (render: string, make = ""): string =>
+  "export class Screen { private t?: GPUTexture; private w = 0; constructor(private device: GPUDevice" +
+  `) {} createDepth(w: number) { ${make}\nthis.t = this.device.createTexture({ size: [w], format: ` +
+  `'r8unorm', usage: 16 }); } ${render} }`;
+webgpu(
+  "made anew where the size is another",
+  sized("render(w: number) { if (w !== this.w) { this.createDepth(w); this.w = w; } }"),
+  [O],
+);
+webgpu(
+  "made anew unless the size is the same",
+  sized("updateSize(w: number) { if (this.w === w) return; this.w = w; this.createDepth(w); }"),
+  [O],
+);
+webgpu(
+  "what was there is freed where the size is another",
+  sized(
+    "render(w: number) { if (w !== this.w) { this.createDepth(w); this.w = w; } }",
+    "this.t?.destroy();",
+  ),
+  [],
+);
+webgpu(
+  "made where there is none",
+  sized("render(w: number) { if (this.t === undefined) this.createDepth(w); }"),
+  [],
+);
+webgpu(
+  "made anew where the device is another",
+  sized(
+    "render(d: GPUDevice) { if (d !== this.device) { this.device = d; this.createDepth(1); } }",
+  ),
+  [],
+);
+
+const fitted = (uses: string): string =>
+  "export class Fitted { b?: GPUBuffer; parts: { b?: GPUBuffer } = {}; constructor(private d: " +
+  "GPUDevice) {} resize(n: number) {\nthis.b = this.d.createBuffer({ size: n, usage: 16 });\n" +
+  "this.parts.b = this.d.createBuffer({ size: n, usage: 16 }); } }\n" +
+  uses;
+webgpu(
+  "fields that who has them made anew has ended",
+  fitted("export function fit(f: Fitted) { f.b?.destroy(); f.parts.b?.destroy(); f.resize(2); }"),
+  [],
+);
+webgpu(
+  "fields of which only one is ended there",
+  fitted("export function fit(f: Fitted) { f.b?.destroy(); f.resize(2); }"),
+  [M],
+);
+webgpu(
+  "fields that are ended where nothing is made anew",
+  fitted("export function end(f: Fitted) { f.b?.destroy(); f.parts.b?.destroy(); }"),
+  [O, O],
+);
+
+const kept = (place: string): string =>
+  "export class Kept { private t?: GPUTexture; private views: { t?: GPUTextureView; all: " +
+  "GPUTextureView[] } = { all: [] }; constructor(private d: GPUDevice) {} resize(n: number) " +
+  "{ const t = this.d.createTexture({ size: [n], format: 'r8unorm', usage: 16 }); " +
+  `${place} } draw() { return this.views; } }`;
+webgpu("a view in the place of the last, in a record", kept("this.views.t = t.createView();"), [R]);
+webgpu("views that all stay, in a record", kept("this.views.all.push(t.createView());"), []);
+
 test.run();

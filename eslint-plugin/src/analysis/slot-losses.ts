@@ -4,11 +4,13 @@
  * the rule about overwritten values.
  */
 import ts from "typescript";
+import { sourcesOf } from "./call-index.ts";
 import { nameOf } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
 import { isEmptiedBetween } from "./emptied-between.ts";
 import { endingsOf } from "./endings.ts";
-import { enclosingFunction } from "./fate.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import { accessesByName } from "./field-index.ts";
 import type { Problem } from "./flow.ts";
 import { givesOthers, givesPart } from "./left-out.ts";
 import type { LostStore } from "./lost-stores.ts";
@@ -20,6 +22,7 @@ import type { Session } from "./session.ts";
 import { isEffect, leaves } from "./slot-touches.ts";
 import { isStore, type Slot } from "./slots.ts";
 import {
+  calleeNameNode,
   hasBody,
   isEmptyContainer,
   isNullish,
@@ -40,6 +43,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const { slot } = cell;
     if (slot.kind === "ref" && slot.mentions.every((m) => isShown(session, m))) return [];
     if (!outlivesScopes(session, slot) || isOfNewDevice(session, slot, node)) return [];
+    if (isEndedByCallers(session, slot, node)) return [];
     const value = valueGiven(node);
     const { owned } = slot;
     if (isNullish(value) || isEmptyContainer(value))
@@ -57,6 +61,28 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     return [{ node, owned }];
   });
 }
+
+/** `grid.cells.destroy(); grid.resize(w);`: who has it made anew ends what the field held. */
+function isEndedByCallers({ oracle }: Session, slot: Slot, node: ts.Node): boolean {
+  const { kind, label, owned, mentions } = slot;
+  const home = enclosingFunction(node);
+  const remakes = home && nameOf(home);
+  const name = label.slice(label.lastIndexOf(".") + 1);
+  if (kind !== "field" || name.startsWith("#") || remakes === undefined) return false;
+  const isEnd = (access: ts.PropertyAccessExpression): boolean => {
+    const { kind: use, member } = fateOf(access);
+    const caller = enclosingFunction(access);
+    if (use !== "receiver" || !owned.owner.dispose.methods.includes(member)) return false;
+    return !mentions.includes(access) && caller !== undefined && callsNamedIn(caller, remakes);
+  };
+  const { facts, program } = oracle;
+  return facts
+    .of(program, sourcesOf)
+    .some((file) => facts.of(file, accessesByName).get(name)?.some(isEnd));
+}
+
+const callsNamedIn = (fn: ts.Node, name: string): boolean =>
+  someWithin(fn, (at) => ts.isCallExpression(at) && calleeNameNode(at)?.text === name);
 
 /** `recover() { … requestDevice(); this.buffer = null; }`: it is gone with the device before. */
 const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolean => {
