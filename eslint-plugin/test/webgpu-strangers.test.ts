@@ -389,4 +389,48 @@ const kept = (place: string): string =>
 webgpu("a view in the place of the last, in a record", kept("this.views.t = t.createView();"), [R]);
 webgpu("views that all stay, in a record", kept("this.views.all.push(t.createView());"), []);
 
+const batches = (frees: string, b = "this.d.createBuffer({ size: 4, usage: 8 })"): string =>
+  "interface Batch { a: GPUBuffer; b: GPUBuffer }\nexport class Batches { private all: Batch[] = " +
+  "[]; private named = new Map<string, Batch>(); private old: GPUBuffer[] = []; constructor(" +
+  "private d: GPUDevice, private given: GPUBuffer) {} private make(): Batch {\nreturn { a: " +
+  `this.d.createBuffer({ size: 4, usage: 8 }), b: ${b} }; } reset() { ${frees}\n` +
+  `this.all.push({ a: this.d.createBuffer({ size: 4, usage: 8 }), b: ${b} });\nthis.named.set(` +
+  `"x", { a: this.d.createBuffer({ size: 4, usage: 8 }), b: ${b} }); } }`;
+const table =
+  "this.named.forEach(({ a, b }) => { a.destroy(); b.destroy(); }); this.named.clear();";
+webgpu(
+  "records of a list that is emptied, of which a part is freed",
+  batches(`for (const p of this.all) p.a.destroy(); this.all.length = 0; ${table}`),
+  [M],
+);
+webgpu(
+  "records of a table that is cleared, of which a part is freed",
+  batches(
+    "this.named.forEach(({ a }) => a.destroy()); this.named.clear(); for (const { a, b } of " +
+      "this.all) { a.destroy(); b.destroy(); } this.all = [];",
+  ),
+  [M],
+);
+webgpu(
+  "records of which all parts are freed",
+  batches(`for (const p of this.all) { p.a.destroy(); p.b.destroy(); } this.all = []; ${table}`),
+  [],
+);
+webgpu(
+  "records of which the other part goes on",
+  batches(
+    `for (const p of this.all) { p.a.destroy(); this.old.push(p.b); } this.all = []; ${table}`,
+  ),
+  [],
+);
+webgpu(
+  "records whose other part is given",
+  batches(
+    "for (const p of this.all) p.a.destroy(); this.all = []; " +
+      "this.named.forEach(({ a }) => a.destroy()); this.named.clear();",
+    "this.given",
+  ),
+  [],
+);
+
 test.run();

@@ -6,12 +6,22 @@
  */
 import ts from "typescript";
 import { functionHanded } from "./callee.ts";
-import { enclosingFunction, fateOf, loopOver, returnsOf } from "./fate.ts";
+import { enclosingFunction, fateOf, loopOver, returnsOf, type Fate } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
+import { fieldOfThis, isHandedOn, type Member } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { isNullish, isTarget, isUsing, memberName, unwrap } from "./syntax.ts";
+import {
+  calleeNameNode,
+  isEmptyContainer,
+  isNullish,
+  isTarget,
+  isUsing,
+  memberName,
+  unwrap,
+  type CallLike,
+} from "./syntax.ts";
 
 /** A place that holds a record. */
 export interface RecordPlace {
@@ -57,6 +67,80 @@ export function leftOutOf(
     const name = length > 0 ? `[${field}]` : `${isEach ? "[…]" : ""}.${field}`;
     return value ? [{ label: label + name, at: value }] : [];
   });
+}
+
+/** What a method that empties a list or table of records leaves of each. */
+export interface LeftWhereEmptied extends LeftOut {
+  method: ts.MethodDeclaration;
+}
+
+/**
+ * `for (const p of this.parts) p.a.destroy(); this.parts.length = 0;`: what methods of a class that
+ * empty a list or table of records leave of each, where they end the rest of it by name.
+ */
+export function leftWhereEmptied(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  { name, at, owned }: Pick<Member, "name" | "at" | "owned">,
+): LeftWhereEmptied[] {
+  if (owned.each !== "record") return [];
+  return node.members.flatMap((method) => {
+    if (!ts.isMethodDeclaration(method) || !method.body) return [];
+    const mentions = mentionsOf(name, [method]);
+    const last = mentions.find(isEmptied);
+    if (!last) return [];
+    const before = mentions.slice(0, mentions.indexOf(last));
+    const place = { label: `this.${name}`, at, owned, mentions: before };
+    return leftOutOf(session, place)
+      .filter((left) => isMadeForIt(session, left.at))
+      .map((left) => ({ ...left, method }));
+  });
+}
+
+/** Whether a value is made for one record alone: there, or as a local value of the same turn. */
+function isMadeForIt(session: Session, at: ts.Expression): boolean {
+  const value = unwrap(at);
+  if (!ts.isIdentifier(value)) return session.freshness(value) === "fresh";
+  const source = session.oracle.declarationAt(value);
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const { initializer, name } = source;
+  const made = initializer !== undefined && session.freshness(initializer) === "fresh";
+  if (!made || turnOf(source) !== turnOf(value)) return false;
+  const root = enclosingFunction(source) ?? source.getSourceFile();
+  const lent = session.oracle.ownedAt(value)?.owner.untyped.lent ?? [];
+  const isLent = ({ kind, node }: Fate): boolean =>
+    kind === "argument" && lent.includes(calleeNameNode(node as CallLike)?.text ?? "");
+  const stays = (id: ts.Identifier): boolean =>
+    id === name || id === value || !isHandedOn(session.transfer(id), []) || isLent(fateOf(id));
+  return referencesTo(session.oracle, source, name, root).every(stays);
+}
+
+/** The loop or function whose every turn runs a place anew. */
+const turnOf = (node: ts.Node): ts.Node | undefined =>
+  ts.findAncestor(node, (n) => ts.isIterationStatement(n, false) || ts.isFunctionLike(n));
+
+/** `this.parts.length = 0`, `this.parts = []`, `this.parts.clear()`. */
+function isEmptied(mention: ts.Expression): boolean {
+  const { parent } = mention;
+  if (ts.isBinaryExpression(parent))
+    return parent.left === mention && isEmptyContainer(unwrap(parent.right));
+  if (!ts.isPropertyAccessExpression(parent)) return false;
+  const store = parent.parent;
+  return parent.name.text === "length"
+    ? ts.isBinaryExpression(store) && store.left === parent && store.right.getText() === "0"
+    : parent.name.text === "clear" && ts.isCallExpression(store);
+}
+
+/** Where some methods speak of a field. */
+export function mentionsOf(field: string, methods: Iterable<ts.Node>): ts.Expression[] {
+  const found: ts.Expression[] = [];
+  const visit = (node: ts.Node): void => {
+    const mention = fieldOfThis(node);
+    if (mention?.name.text === field) found.push(mention);
+    ts.forEachChild(node, visit);
+  };
+  for (const method of methods) visit(method);
+  return found;
 }
 
 /**

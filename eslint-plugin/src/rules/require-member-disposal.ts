@@ -36,10 +36,9 @@ import { leftOfGiven } from "../analysis/handed-over.ts";
 import { isOfferedByName } from "../analysis/entry-points.ts";
 import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
-import { leftOutOf } from "../analysis/partial-records.ts";
+import { leftOutOf, leftWhereEmptied, mentionsOf } from "../analysis/partial-records.ts";
 import {
   emptyLoops,
-  fieldOfThis,
   loopValue,
   isHandled,
   isManaged,
@@ -186,6 +185,13 @@ function checkClass(
   const members = all.filter((m) => !isManaged(file.session, node, m));
   const taken = takenFields(file.session, node).filter((m) => !isManaged(file.session, node, m));
   const kept = [...members, ...taken];
+  const emptied = new Set<string>();
+  for (const m of members)
+    for (const { label, at, method } of leftWhereEmptied(file.session, node, m)) {
+      const data = { field: label, method: `${method.name.getText()}()`, ...wordsOf(m.owned) };
+      report({ mark: markOf(at), messageId: "forgotten", data });
+      emptied.add(label);
+    }
   if (kept.length === 0) return forgotten;
   const methods = methodsThatEnd(file.session, node, kept);
   const base = baseOf(node) !== undefined;
@@ -221,31 +227,20 @@ function checkClass(
     const isLent = (at: ts.Expression): boolean => isUsedThere(file.session, at, m.owned);
     if (sharedElsewhere(file.session, node, m.name, [], isLent) && !isOnlyLent(file.session, m))
       continue;
+    const endedBy = `${methods[0]!.member.name.getText()}()`;
     for (const { label, at } of leftOutOf(file.session, {
       ...{ label: `this.${m.name}`, at: m.at, owned: m.owned },
       mentions: mentionsOf(m.name, reached),
-    }))
-      report({
-        mark: markOf(at),
-        messageId: "forgotten",
-        data: {
-          field: label,
-          noun: m.owned.owner.noun,
-          end: toEnd(m.owned.owner),
-          method: `${methods[0]!.member.name.getText()}()`,
-        },
-      });
+    })) {
+      const data = { field: label, method: endedBy, ...wordsOf(m.owned) };
+      if (!emptied.has(label)) report({ mark: markOf(at), messageId: "forgotten", data });
+    }
     if ([...reached].some((method) => mentionsField(file.facts, method, m.name))) continue;
     if (leftToBase(file.session, node, m.name, reached) || endedLater(node, m)) continue;
     if (taken.includes(m) && isSetBy(file.facts, node, m.name, reached)) continue;
     if (isAnything(m.owned.owner) && isHandled(file.session, node, m.name)) continue;
     const method = methods[0]!;
-    const data = {
-      field: `this.${m.name}`,
-      noun: m.owned.owner.noun,
-      end: toEnd(m.owned.owner),
-      method: `${method.member.name.getText()}()`,
-    };
+    const data = { field: `this.${m.name}`, method: endedBy, ...wordsOf(m.owned) };
     const { name } = method.member;
     const mark = method.pauses ? { start: name.getStart(), end: name.getEnd() } : markOf(m.at);
     const messageId = taken.includes(m) ? "unended" : "forgotten";
@@ -310,20 +305,13 @@ function checkSuper(
   report({ mark, messageId: "noSuper", data, suggest });
 }
 
+const wordsOf = ({ owner }: Owned): { noun: string; end: string } => ({
+  noun: owner.noun,
+  end: toEnd(owner),
+});
+
 /** How the method is called that a class should have. */
 const endOf = ({ owner }: Owned): string => `${owner.dispose.methods[0] ?? "dispose"}()`;
-
-/** Where some methods speak of a field. */
-function mentionsOf(field: string, methods: Iterable<ts.Node>): ts.Expression[] {
-  const found: ts.Expression[] = [];
-  const visit = (node: ts.Node): void => {
-    const mention = fieldOfThis(node);
-    if (mention?.name.text === field) found.push(mention);
-    ts.forEachChild(node, visit);
-  };
-  for (const method of methods) visit(method);
-  return found;
-}
 
 /** Whether some members destroy a device, which frees all that was made with it. */
 const frees = (session: Session, members: ReadonlySet<ts.Node>): boolean =>
