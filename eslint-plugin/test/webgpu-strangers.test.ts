@@ -326,9 +326,9 @@ webgpu(
 );
 
 const sized = (render: string, make = ""): string =>
-  "export class Screen { private t?: GPUTexture; private w = 0; constructor(private device: GPUDevice" +
-  `) {} createDepth(w: number) { ${make}\nthis.t = this.device.createTexture({ size: [w], format: ` +
-  `'r8unorm', usage: 16 }); } ${render} }`;
+  "export class Screen { private t?: GPUTexture; private w = 0; constructor(private device: " +
+  `GPUDevice) {} createDepth(w: number) { ${make}\nthis.t = this.device.createTexture({ size: ` +
+  `[w], format: 'r8unorm', usage: 16 }); } ${render} }`;
 webgpu(
   "made anew where the size is another",
   sized("render(w: number) { if (w !== this.w) { this.createDepth(w); this.w = w; } }"),
