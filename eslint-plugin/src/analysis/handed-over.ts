@@ -198,7 +198,7 @@ function isOut(session: Session, value: ts.Expression, isMoved: boolean): boolea
   return mayLackScope(session, isMoved && start ? start : value);
 }
 
-/** `const made = []; made.push(x.neg());`: a list that starts empty and gets what is made for it. */
+/** `const made = []; made.push(x.neg());`: a list that is filled with what is made for it. */
 function isFilledAnew(
   session: Session,
   declaration: ts.Declaration,
@@ -215,7 +215,7 @@ function isFilledAnew(
   return puts.length > 0 && puts.every((v) => session.freshness(v) === "fresh");
 }
 
-/** Whether a mention leaves a variable alone, or stands on a way that does not come to the other. */
+/** Whether a mention leaves a variable alone, or stands on another way than the value. */
 function leavesIt(session: Session, id: ts.Identifier, value: ts.Expression): boolean {
   if (isOnOtherWay(id, value) || isOnOtherWay(value, id)) return true;
   const failed = ts.findAncestor(id, ts.isCatchClause);
