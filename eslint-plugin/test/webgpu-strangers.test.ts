@@ -373,7 +373,7 @@ webgpu(
 webgpu(
   "fields of which only one is ended there",
   fitted("export function fit(f: Fitted) { f.b?.destroy(); f.resize(2); }"),
-  [M],
+  [O],
 );
 webgpu(
   "fields that are ended where nothing is made anew",

@@ -43,11 +43,11 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const { slot } = cell;
     if (slot.kind === "ref" && slot.mentions.every((m) => isShown(session, m))) return [];
     if (!outlivesScopes(session, slot) || isOfNewDevice(session, slot, node)) return [];
-    if (isEndedByCallers(session, slot, node)) return [];
     const value = valueGiven(node);
     const { owned } = slot;
     if (isNullish(value) || isEmptyContainer(value))
       return fillsOnly(node) ? [] : [{ node, owned }];
+    if (isEndedByCallers(session, slot, node)) return [];
     if (owned.shape === "many" && givesOthers(session, node.right, node.left))
       return [{ node, owned }];
     if (owned.shape === "many" && givesPart(session, node.right, node.left))
@@ -69,11 +69,16 @@ function isEndedByCallers({ oracle }: Session, slot: Slot, node: ts.Node): boole
   const remakes = home && nameOf(home);
   const name = label.slice(label.lastIndexOf(".") + 1);
   if (kind !== "field" || name.startsWith("#") || remakes === undefined) return false;
+  const own = mentions.map((m) =>
+    ts.isPropertyAccessExpression(m) ? oracle.declarationAt(m.name) : undefined,
+  );
   const isEnd = (access: ts.PropertyAccessExpression): boolean => {
     const { kind: use, member } = fateOf(access);
     const caller = enclosingFunction(access);
     if (use !== "receiver" || !owned.owner.dispose.methods.includes(member)) return false;
-    return !mentions.includes(access) && caller !== undefined && callsNamedIn(caller, remakes);
+    if (mentions.includes(access) || !caller || !callsNamedIn(caller, remakes)) return false;
+    const known = oracle.declarationAt(access.name);
+    return known === undefined || own.includes(known);
   };
   const { facts, program } = oracle;
   return facts
