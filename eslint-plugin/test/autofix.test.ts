@@ -71,7 +71,11 @@ for (const [name, { field, ends }] of Object.entries(places))
   }
   close(): void { this.#last${mark}.dispose(); }
 }
-export function turn(t: Tensor): void { const ring = new Ring(); for (const x of [t, t]) ring.put(x); ring.close(); }
+export function turn(t: Tensor): void {
+  const ring = new Ring();
+  for (const x of [t, t]) ring.put(x);
+  ring.close();
+}
 `;
     const [message, ...others] = lint(code, { rules: { "tenure/no-overwritten-tensor": "error" } });
     assert.equal([message?.line, others.length], [6, 0]);

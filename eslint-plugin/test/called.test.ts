@@ -30,7 +30,10 @@ const head = `class Tensor {
 interface Table { low: Float32Array; high: Int32Array; text: string[] }
 interface Held { one: Tensor; other: Tensor }
 interface Kept<T> { all: T }
-class Own { map<T>(use: (x: Own) => T): T { return use(this); } all(x: Tensor[]): Tensor { return x[0]; } }
+class Own {
+  map<T>(use: (x: Own) => T): T { return use(this); }
+  all(x: Tensor[]): Tensor { return x[0]; }
+}
 declare const a: Tensor, b: Tensor, list: Tensor[], fixed: readonly Tensor[], maybe: Tensor | null;
 declare const own: Own, names: string[], table: Map<string, Tensor>, typed: Float32Array;
 declare const later: Promise<Tensor>[], pair: [Tensor, number], loose: any[], rest: { n: number };

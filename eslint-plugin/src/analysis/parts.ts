@@ -1,7 +1,7 @@
 /**
  * Parts: what an expression owns where that of its parts settles it: objects written with nothing
- * that is owned, lists of single values, choices between two values. Used by the oracle, so that it need not ask the
- * checker, which would check every part in full.
+ * that is owned, lists of single values, choices between two values. Used by the oracle, so that it
+ * need not ask the checker, which would check every part in full.
  */
 import ts from "typescript";
 import { isEndingName } from "./holders.ts";
@@ -52,7 +52,7 @@ function valueOf(property: ts.ObjectLiteralElementLike): ts.Expression | undefin
   return ts.isPropertyAssignment(property) ? property.initializer : undefined;
 }
 
-/** `[a, b]` of plain values, or of single ones of an owner; a library that takes it has it inferred. */
+/** `[a, b]` of plain values, or of single ones of an owner. */
 function ownedByElements(
   { elements }: ts.ArrayLiteralExpression,
   ownedAt: (part: ts.Expression) => Owned | null,
