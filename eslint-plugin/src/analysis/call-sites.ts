@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import { callsNamed, indexFile, sourcesOf } from "./call-index.ts";
+import { propertyTaken } from "./callee.ts";
 import type { Oracle } from "./oracle.ts";
 import { isTarget, type CallLike, type FunctionWithBody } from "./syntax.ts";
 
@@ -38,7 +39,7 @@ export function callSitesOf(
       if (
         refersTo(oracle, calleeName(call), targets) ||
         (isMethod && mayCall(oracle, call, fn)) ||
-        (isProperty && isOneOf(propertyTaken(oracle, call), targets))
+        (isProperty && isOneOf(propertyCalled(oracle, call), targets))
       )
         calls.push(call);
     if (ts.isConstructorDeclaration(fn)) continue;
@@ -58,19 +59,14 @@ export function callsByProperty(oracle: Oracle, value: ts.Node): readonly CallLi
   const target = new Set<ts.Node>([property]);
   return callsNamed(oracle, property.name.text).filter(
     (call) =>
-      refersTo(oracle, calleeName(call), target) || isOneOf(propertyTaken(oracle, call), target),
+      refersTo(oracle, calleeName(call), target) || isOneOf(propertyCalled(oracle, call), target),
   );
 }
 
 /** `const { draw } = make(); draw();`: the property that a pattern took a function from. */
-function propertyTaken(oracle: Oracle, { expression }: CallLike): ts.Symbol | undefined {
+function propertyCalled(oracle: Oracle, { expression }: CallLike): ts.Symbol | undefined {
   const element = ts.isIdentifier(expression) ? oracle.declarationAt(expression) : undefined;
-  if (!element || !ts.isBindingElement(element) || element.dotDotDotToken) return undefined;
-  const { parent: pattern, name, propertyName = name } = element;
-  const from = ts.isVariableDeclaration(pattern.parent) ? pattern.parent.initializer : undefined;
-  return from && ts.isObjectBindingPattern(pattern) && ts.isIdentifier(propertyName)
-    ? oracle.memberAt(from, propertyName.text)
-    : undefined;
+  return element && ts.isBindingElement(element) ? propertyTaken(oracle, element) : undefined;
 }
 
 /** The reads of a property in a file. */

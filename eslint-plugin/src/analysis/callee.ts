@@ -104,9 +104,16 @@ function valueOf(context: CalleeContext, declaration: ts.Declaration): ts.Symbol
     if (ts.isIdentifier(value)) return context.symbolAt(value);
     return ts.isPropertyAccessExpression(value) ? context.symbolAt(value.name) : undefined;
   }
-  if (!ts.isBindingElement(declaration) || declaration.initializer || declaration.dotDotDotToken)
-    return undefined;
-  const { parent, name, propertyName = name } = declaration;
+  return ts.isBindingElement(declaration) ? propertyTaken(context, declaration) : undefined;
+}
+
+/** `const { draw } = make()`: the property that a pattern takes. */
+export function propertyTaken(
+  context: Pick<CalleeContext, "memberAt">,
+  element: ts.BindingElement,
+): ts.Symbol | undefined {
+  if (element.initializer || element.dotDotDotToken) return undefined;
+  const { parent, propertyName = element.name } = element;
   const from = ts.isVariableDeclaration(parent.parent) ? parent.parent.initializer : undefined;
   return ts.isObjectBindingPattern(parent) && from && ts.isIdentifier(propertyName)
     ? context.memberAt(from, propertyName.text)

@@ -3,6 +3,8 @@
  * the values they hold, and what the functions of the standard library do to an argument. The one
  * place where such names are listed; `transfer.ts` reads it.
  */
+import ts from "typescript";
+import { isTarget } from "./syntax.ts";
 
 /**
  * What a method does to the values of its container. `receives`: puts its arguments in; `visits`:
@@ -67,3 +69,15 @@ export const putValues = <T>(method: string, args: readonly T[]): readonly T[] =
 /** `then`, `catch` and `finally` belong to the promise, not to what it gives. */
 export const isPromiseMember = (name: string): boolean =>
   name === "then" || name === "catch" || name === "finally";
+
+/** `xs.clear()`, `xs.fill(null)`, `xs.length = 0`: the list or table that an expression empties. */
+export function listEmptied(at: ts.Node): ts.Expression | undefined {
+  let target: ts.Expression | undefined;
+  if (ts.isCallExpression(at)) target = at.expression;
+  else if (ts.isBinaryExpression(at) && isZero(at.right) && isTarget(at.left)) target = at.left;
+  return target && ts.isPropertyAccessExpression(target) && emptying.test(target.name.text)
+    ? target.expression
+    : undefined;
+}
+const isZero = (at: ts.Node): boolean => ts.isNumericLiteral(at) && at.text === "0";
+const emptying = /^(clear|fill|length)$/;

@@ -361,7 +361,10 @@ function resultOfOne(checker: Questions, declaration: Signature): ts.Type | null
   return !mentionsParameter(type, declaration) || checker.isOwner(given) ? given : null;
 }
 
-/** `Promise<Table[K]>`, where the table is known and only the key is not: any of its values. */
+/**
+ * `Table[K]`, or a promise of it, where the table is known and only the key is not: any of its
+ * values, waited for.
+ */
 function valueOfTable(checker: Questions, type: ts.Type): ts.Type | null {
   const given = type.symbol?.name === "Promise" ? checker.argumentsOf(type)[0] : type;
   if (!given || !(given.flags & ts.TypeFlags.IndexedAccess)) return null;

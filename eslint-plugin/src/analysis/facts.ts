@@ -12,13 +12,25 @@ export class Facts {
 
   /** What `find` gives for `key`; `find` is a function of a module, and the same at every call. */
   of<K extends object, T>(key: K, find: (key: K, facts: Facts) => T): T {
-    let found = this.#known.get(key);
-    if (!found) this.#known.set(key, (found = new Map()));
+    const found = this.#of(key);
     const known = found.get(find);
     if (known !== undefined) return known as T;
     const value = find(key, this);
     found.set(find, value);
     return value;
+  }
+
+  /** What `make` gave the first time that `question` was asked of `key`. */
+  once<T>(key: object, question: unknown, make: () => T): T {
+    const found = this.#of(key);
+    if (!found.has(question)) found.set(question, make());
+    return found.get(question) as T;
+  }
+
+  #of(key: object): Map<unknown, unknown> {
+    let found = this.#known.get(key);
+    if (!found) this.#known.set(key, (found = new Map()));
+    return found;
   }
 
   /** The functions of a file that have a body. */

@@ -9,9 +9,9 @@ import { variableFreshness } from "./fresh-variables.ts";
 import { effectInside } from "./mention.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
-import { isTarget, isUsing, unwrap, variableName } from "./syntax.ts";
+import { isInLoop, isTarget, isUsing, unwrap, variableName, within } from "./syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
-import { isOnOtherWay } from "./ways.ts";
+import { areApart } from "./ways.ts";
 
 type Access = ts.PropertyAccessExpression | ts.ElementAccessExpression;
 
@@ -24,14 +24,14 @@ export function partFreshness(session: Session, node: Access): Freshness {
   const id = declaration && variableName(declaration);
   const home = enclosingFunction(node);
   if (!id || !home || ts.isParameter(declaration) || isUsing(declaration)) return "unknown";
-  if (enclosingFunction(declaration) !== home || isInLoop(node, declaration)) return "unknown";
+  if (enclosingFunction(declaration) !== home || mayRunTwice(node, declaration)) return "unknown";
   const stays = (at: ts.Identifier): boolean => {
     if (at === whole || at === id) return true;
     const part = accessOf(at);
     if (!part) return fateOf(at).kind === "operand";
     const other = partOf(part);
     if (other === undefined || isTarget(part)) return false;
-    return other !== name || isElsewhere(part, node) || onlyLookedAt(session, part);
+    return other !== name || areApart(part, node) || onlyLookedAt(session, part);
   };
   return referencesTo(session.oracle, declaration, id, home).every(stays)
     ? variableFreshness(session, whole)
@@ -58,13 +58,8 @@ function accessOf(id: ts.Identifier): Access | undefined {
 const onlyLookedAt = (session: Session, part: Access): boolean =>
   onlyLooksAt(effectInside(session, session.transfer(part)));
 
-const isElsewhere = (at: ts.Node, other: ts.Node): boolean =>
-  isOnOtherWay(at, other) || isOnOtherWay(other, at);
-
-/** Whether a node stands in a loop that its declaration does not stand in: it may run twice. */
-function isInLoop(node: ts.Node, declaration: ts.Node): boolean {
-  for (let at = node.parent; at.pos > declaration.pos || at.end < declaration.end; at = at.parent)
-    if (ts.isIterationStatement(at, false)) return true;
-  const { parent } = declaration.parent;
-  return ts.isForStatement(parent) && parent.initializer === declaration.parent;
+/** Whether a node may run twice for one turn of the block that declares a variable. */
+function mayRunTwice(node: ts.Node, declaration: ts.Node): boolean {
+  const common = ts.findAncestor(node, (n) => within(declaration, n));
+  return isInLoop(node, common) || (common !== undefined && ts.isForStatement(common));
 }

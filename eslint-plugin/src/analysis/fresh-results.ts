@@ -23,7 +23,7 @@ import {
   variableName,
   type FunctionWithBody,
 } from "./syntax.ts";
-import { isOnOtherWay } from "./ways.ts";
+import { areApart } from "./ways.ts";
 
 /**
  * What each turn of a `for … of` gets: from a generator with a body what it yields and lets go;
@@ -117,15 +117,11 @@ function letGo(
     const { kind, member } = fateOf(id);
     if (kind === "yielded" || (kind === "read" && over.includes(member))) return true;
     const effect = effectInside(session, session.transfer(id));
-    return effect === "disposes" ? isElsewhere(id, bare) : onlyUsed(session, id);
+    return effect === "disposes" ? areApart(id, bare) : onlyUsed(session, id);
   };
   const only = referencesTo(session.oracle, declaration, name, fn).every(stays);
   return only ? guarded(session, bare) : "unknown";
 }
-
-/** `if (small) { free(batch); continue; } yield batch;`: a way that does not come here. */
-const isElsewhere = (at: ts.Node, other: ts.Node): boolean =>
-  isOnOtherWay(at, other) || isOnOtherWay(other, at);
 
 /**
  * The join over every returned expression; generators and functions without returns give no answer.

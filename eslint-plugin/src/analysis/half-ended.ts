@@ -5,6 +5,7 @@
  * that requires disposal; `partial-records.ts` tells of records that the class itself makes.
  */
 import ts from "typescript";
+import { listEmptied } from "./containers.ts";
 import { endsElements } from "./ended-elements.ts";
 import { endingsOf } from "./endings.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
@@ -129,19 +130,9 @@ function isTaken(session: Session, call: ts.CallExpression, home: ts.Node): bool
   });
 }
 
-/** `xs.clear()`, `xs.length = 0`, `xs.fill(null)`. */
 function isEmptied(session: Session, at: ts.Node, list: ts.Expression): boolean {
-  const target = ts.isCallExpression(at)
-    ? at.expression
-    : ts.isBinaryExpression(at) && ts.isNumericLiteral(at.right) && at.right.text === "0"
-      ? at.left
-      : undefined;
-  return (
-    target !== undefined &&
-    ts.isPropertyAccessExpression(target) &&
-    /^(clear|fill|length)$/.test(target.name.text) &&
-    samePlace(session.oracle, target.expression, list)
-  );
+  const emptied = listEmptied(at);
+  return emptied !== undefined && samePlace(session.oracle, emptied, list);
 }
 
 /** Whether what speaks of a place looks at it, gives it another value or empties it. */

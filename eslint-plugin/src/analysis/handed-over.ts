@@ -34,7 +34,7 @@ import {
 } from "./syntax.ts";
 import { isUnconditional } from "./taken-fields.ts";
 import { onlyLooksAt } from "./transfer.ts";
-import { isOnOtherWay } from "./ways.ts";
+import { areApart } from "./ways.ts";
 
 /** A field that a constructor fills with what it is given. */
 export interface GivenField {
@@ -217,7 +217,7 @@ function isFilledAnew(
 
 /** Whether a mention leaves a variable alone, or stands on another way than the value. */
 function leavesIt(session: Session, id: ts.Identifier, value: ts.Expression): boolean {
-  if (isOnOtherWay(id, value) || isOnOtherWay(value, id)) return true;
+  if (areApart(id, value)) return true;
   const failed = ts.findAncestor(id, ts.isCatchClause);
   if (failed && within(value, failed.parent.tryBlock)) return true;
   const found = session.transfer(id);

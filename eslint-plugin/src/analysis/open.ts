@@ -64,7 +64,7 @@ function wire(oracle: Oracle, settings: ResolvedSettings, guesses: boolean): Ses
   const summaries = new Summaries(() => session);
   const scopes = new ScopeContext(() => session);
   const reach = new Reach(oracle, settings);
-  const kept = new Kept();
+  const kept = new Facts(); // these hang on the program, those of the oracle do not
   let sure: Session | undefined;
   const session: Session = {
     oracle,
@@ -85,22 +85,9 @@ function wire(oracle: Oracle, settings: ResolvedSettings, guesses: boolean): Ses
       const { asking } = session;
       const isOpen = Object.values(asking).some(({ size }) => size > 0);
       if (isOpen || !summaries.isIdle || !scopes.isIdle) return find(session, key);
-      return kept.of(key, find, () => find(session, key));
+      return kept.once(key, find, () => find(session, key));
     },
     reaches: (file) => reach.of(file),
   };
   return session;
-}
-
-/** Answers about objects, as long as these live. */
-class Kept {
-  readonly #known = new WeakMap<object, Map<unknown, unknown>>();
-
-  /** What `make` gave the first time that `question` was asked about `key`. */
-  of<T>(key: object, question: unknown, make: () => T): T {
-    let answers = this.#known.get(key);
-    if (!answers) this.#known.set(key, (answers = new Map()));
-    if (!answers.has(question)) answers.set(question, make());
-    return answers.get(question) as T;
-  }
 }

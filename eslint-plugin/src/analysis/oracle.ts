@@ -21,7 +21,7 @@ import {
 import type { Facts } from "./facts.ts";
 import { Holders } from "./holders.ts";
 import { takenByUses, takenFor } from "./mixed.ts";
-import { hasWellKnown, Ownership, typeNames, type Owned } from "./ownership.ts";
+import { hasWellKnown, Ownership, single, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
 import { ownedByParts } from "./parts.ts";
 import { holdsPlain, isPlain } from "./plain.ts";
@@ -35,7 +35,7 @@ import {
   isOfLibrary,
   type UntypedContext,
 } from "./untyped.ts";
-import { single, usesOf } from "./untyped-parameters.ts";
+import { usesOf } from "./untyped-parameters.ts";
 import { givenTo, startsEmpty } from "./untyped-records.ts";
 
 export type { Callee } from "./callee.ts";

@@ -152,7 +152,7 @@ export class Ownership {
     }
     if (!(type.flags & ts.TypeFlags.Object) || depth > deepest) return null;
     const owner = this.#singleOwner(type);
-    if (owner) return { owner, shape: "one", nullable: false, fields: [] };
+    if (owner) return single(owner);
     return this.#container(type, depth);
   }
 
@@ -289,11 +289,21 @@ export class Ownership {
   }
 }
 
+/** One value of an owner's. */
+export const single = (owner: Owner): Owned => ({
+  owner,
+  shape: "one",
+  nullable: false,
+  fields: [],
+});
+/** A list of an owner's values. */
+export const several = (owner: Owner): Owned => ({ ...single(owner), shape: "many" });
+
 /** A list of such values. */
 export function listOf(element: Owned | null): Owned | null {
   if (!element) return null;
   const each = element.shape === "one" ? {} : { each: element.shape };
-  return { owner: element.owner, shape: "many", nullable: false, fields: [], ...each };
+  return { ...several(element.owner), ...each };
 }
 
 /** The names of the types an owner lists; none when it is told by `[Symbol.dispose]`. */

@@ -6,6 +6,7 @@
  */
 import ts from "typescript";
 import { functionHanded } from "./callee.ts";
+import { listEmptied } from "./containers.ts";
 import { enclosingFunction, fateOf, loopOver, returnsOf, type Fate } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import { fieldOfThis, isHandedOn, type Member } from "./members.ts";
@@ -119,16 +120,12 @@ function isMadeForIt(session: Session, at: ts.Expression): boolean {
 const turnOf = (node: ts.Node): ts.Node | undefined =>
   ts.findAncestor(node, (n) => ts.isIterationStatement(n, false) || ts.isFunctionLike(n));
 
-/** `this.parts.length = 0`, `this.parts = []`, `this.parts.clear()`. */
+/** `this.parts = []`, `this.parts.length = 0`, `this.parts.clear()`. */
 function isEmptied(mention: ts.Expression): boolean {
   const { parent } = mention;
-  if (ts.isBinaryExpression(parent))
-    return parent.left === mention && isEmptyContainer(unwrap(parent.right));
-  if (!ts.isPropertyAccessExpression(parent)) return false;
-  const store = parent.parent;
-  return parent.name.text === "length"
-    ? ts.isBinaryExpression(store) && store.left === parent && store.right.getText() === "0"
-    : parent.name.text === "clear" && ts.isCallExpression(store);
+  return ts.isBinaryExpression(parent)
+    ? parent.left === mention && isEmptyContainer(unwrap(parent.right))
+    : listEmptied(parent.parent) === mention;
 }
 
 /** Where some methods speak of a field. */

@@ -11,6 +11,7 @@ import { argumentOf, fateOf } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
 import type { Callee, Owned } from "./oracle.ts";
+import { several } from "./ownership.ts";
 import { referencesTo } from "./references.ts";
 import {
   hasBody,
@@ -27,7 +28,6 @@ import { mayEnd } from "./trail-closures.ts";
 import { into } from "./trail-places.ts";
 import type { Trail } from "./trails.ts";
 import { onlyLooksAt } from "./transfer.ts";
-import { several } from "./untyped-parameters.ts";
 
 /** What a call does with the value that one of its arguments has under a path. */
 export function followArgument(trail: Trail, call: CallLike, node: ts.Node, path: Path): void {

@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { Owner } from "../owner.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { isLibraryCall, type NameContext } from "./library-names.ts";
-import { typeNames, type Owned } from "./ownership.ts";
+import { several, single, typeNames, type Owned } from "./ownership.ts";
 import { referencesTo, type References } from "./references.ts";
 import { calleeNameNode, type CallLike } from "./syntax.ts";
 
@@ -19,15 +19,6 @@ export interface ParameterContext extends NameContext, References {
   callsNamed(name: string): readonly CallLike[];
 }
 
-/** One value of an owner's. */
-export const single = (owner: Owner): Owned => ({
-  owner,
-  shape: "one",
-  nullable: false,
-  fields: [],
-});
-/** A list of an owner's values. */
-export const several = (owner: Owner): Owned => ({ ...single(owner), shape: "many" });
 /** A list of values such as one; not of records that may hold what is somebody else's. */
 export const listOfSuch = ({ shape, owner }: Owned): Owned | null =>
   shape === "record" && owner.policy === "generic" ? null : several(owner);

@@ -3,9 +3,9 @@
  * object is written: `{ xs: tf.tensor(a) }`. Used by the oracle and by `untyped.ts`.
  */
 import ts from "typescript";
-import type { Owned } from "./ownership.ts";
+import { single, type Owned } from "./ownership.ts";
 import { calleeNameNode, isNullish, isScript, memberName, unwrap } from "./syntax.ts";
-import { single, type ParameterContext } from "./untyped-parameters.ts";
+import type { ParameterContext } from "./untyped-parameters.ts";
 
 /** The value that an object literal gives a property. */
 export function givenTo(declaration: ts.Declaration | undefined): ts.Expression | undefined {

@@ -11,7 +11,7 @@ import { fateOf, returnsOf, type Fate } from "./fate.ts";
 import { Fixpoint } from "./fixpoint.ts";
 import { isDescribed, isLibraryCall } from "./library-names.ts";
 import { takenFor } from "./mixed.ts";
-import { isSameOwned, type Owned } from "./ownership.ts";
+import { isSameOwned, several, single, type Owned } from "./ownership.ts";
 import { boundNames } from "./references.ts";
 import {
   assignedTo,
@@ -23,15 +23,7 @@ import {
   valuesOf,
   type CallLike,
 } from "./syntax.ts";
-import {
-  listOfSuch,
-  byUse,
-  joinsOwned,
-  ownedParameter,
-  several,
-  single,
-  usesOf,
-} from "./untyped-parameters.ts";
+import { listOfSuch, byUse, joinsOwned, ownedParameter, usesOf } from "./untyped-parameters.ts";
 import { assignedNames } from "./globals.ts";
 import { ownedField, type FieldContext } from "./untyped-fields.ts";
 import { ownedRef, ownedState } from "./untyped-hooks.ts";

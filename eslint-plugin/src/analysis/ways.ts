@@ -1,7 +1,8 @@
 /**
  * Ways: whether two places of a function lie on ways of which only one is taken: the branches of an
  * `if`, the arms of `a ? b : c`, the clauses of a `switch`, and what comes after a branch that
- * leaves. Pure questions about syntax; used by the verbs about fields and removed elements.
+ * leaves. Pure questions about syntax; used by the verbs about fields, freshness
+ * and removed elements, and by what runs often.
  */
 import ts from "typescript";
 import { isNullish, rootOf, unwrap, within } from "./syntax.ts";
@@ -21,6 +22,10 @@ export function isOnOtherWay(at: ts.Node, other: ts.Node): boolean {
   }
   return false;
 }
+
+/** Whether the two places lie on different ways, whichever comes first. */
+export const areApart = (at: ts.Node, other: ts.Node): boolean =>
+  isOnOtherWay(at, other) || isOnOtherWay(other, at);
 
 /** Whether no clause from the first of two on, up to the second, falls through. */
 function isOtherClause(clause: ts.CaseOrDefaultClause, all: ts.CaseBlock, other: ts.Node): boolean {
@@ -69,7 +74,7 @@ export function tellsOfChange(test: ts.Expression, sign: "!" | "="): boolean {
   if (!operator.startsWith(`${sign}=`)) return false;
   const sides = [unwrap(left), unwrap(right)];
   return (
-    sides.filter((side) => rootOf(side).kind === ts.SyntaxKind.ThisKeyword).length > 0 &&
+    sides.some((side) => rootOf(side).kind === ts.SyntaxKind.ThisKeyword) &&
     sides.every((side) => ts.isIdentifier(side) || ts.isPropertyAccessExpression(side)) &&
     !sides.some((side) => isNullish(side) || /device|adapter|context/i.test(side.getText()))
   );
