@@ -138,6 +138,11 @@ export interface TenureSettings {
   scopeInference?: "program" | "file" | "off";
   exportedFunctions?: "strict" | "callers" | "once" | "assume-scoped";
   /**
+   * What is made once and kept as long as the program runs: `"reported"`, as `strict` has it, asks
+   * for an end of everything that code in functions and classes makes.
+   */
+  untilExit?: "allowed" | "reported";
+  /**
    * A file of leaks that an old code base may keep, looked for from each linted file's folder
    * upwards; `null` for none.
    */
@@ -156,6 +161,7 @@ export interface Owner extends Required<Omit<OwnerSettings, "dispose" | "keep" |
 export interface ResolvedSettings {
   scopeInference: "program" | "file" | "off";
   exportedFunctions: "strict" | "callers" | "once" | "assume-scoped";
+  untilExit: "allowed" | "reported";
   /** The path of a baseline file. */
   baseline: string | null;
   owners: Owner[];

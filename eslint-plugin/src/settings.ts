@@ -173,6 +173,7 @@ const root = shape({
   presets: listOf(presetName),
   scopeInference: oneOf("program", "file", "off"),
   exportedFunctions: oneOf("strict", "callers", "once", "assume-scoped"),
+  untilExit: oneOf("allowed", "reported"),
   baseline: either(
     (value) => value === null,
     () => undefined,
@@ -249,6 +250,9 @@ const disposerNames = [
   "end",
 ];
 
+/** An owner of which nothing may stay: neither for good nor for those who go on using it. */
+const endedByAll = (owner: Owner): Owner => ({ ...owner, lost: "always", holders: [] });
+
 const standard: TenureSettings = {};
 
 /**
@@ -259,12 +263,15 @@ export function resolveSettings(raw: unknown): ResolvedSettings {
   const settings = (raw ?? standard) as TenureSettings;
   root(settings, "");
   const named = settings.presets ?? (settings.owners ? [] : ["tenure"]);
-  const owners = [...(settings.owners ?? []), ...named.flatMap((name) => presets[name] ?? [])].map(
-    complete,
-  );
+  const given = [...(settings.owners ?? []), ...named.flatMap((name) => presets[name] ?? [])];
+  const untilExit = settings.untilExit ?? "allowed";
+  const owners = given
+    .map(complete)
+    .map((owner): Owner => (untilExit === "reported" ? endedByAll(owner) : owner));
   return {
     scopeInference: settings.scopeInference ?? "program",
     exportedFunctions: settings.exportedFunctions ?? "callers",
+    untilExit,
     baseline: settings.baseline ?? null,
     owners,
     holder: owners.some((o) => Array.isArray(o.types))

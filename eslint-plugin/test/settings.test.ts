@@ -27,7 +27,7 @@ const wrong: [settings: unknown, message: RegExp][] = [
     { preset: ["tfjs"] },
     new RegExp(
       'settings\\.tenure: unknown setting "preset"; ' +
-        "known: presets, scopeInference, exportedFunctions, baseline, owners",
+        "known: presets, scopeInference, exportedFunctions, untilExit, baseline, owners",
     ),
   ],
   [
@@ -35,6 +35,7 @@ const wrong: [settings: unknown, message: RegExp][] = [
     /settings\.tenure\.scopeInference: expected one of "program", "file", "off", got "global"/,
   ],
   [{ exportedFunctions: true }, /settings\.tenure\.exportedFunctions: expected one of/],
+  [{ untilExit: true }, /settings\.tenure\.untilExit: expected one of "allowed", "reported"/],
   [{ owners: {} }, /settings\.tenure\.owners: expected an array, got \{\}/],
   [{ owners: [{}] }, /settings\.tenure\.owners\[0\]\.types: expected a value, got undefined/],
   [

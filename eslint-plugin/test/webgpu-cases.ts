@@ -4,7 +4,7 @@
  * that preset.
  */
 import type { Test } from "uvu";
-import plugin from "../src/index.ts";
+import plugin, { type TenureSettings } from "../src/index.ts";
 import { assert, lines, lint, typeErrors } from "./tester.ts";
 
 /** A few of WebGPU's types. */
@@ -36,14 +36,18 @@ interface GPURenderPassEncoder {
 }
 `;
 
-/** Adds a case to a suite: a program and the rules that must report on it. */
+/**
+ * Adds a case to a suite: a program and the rules that must report on it.
+ *
+ * @param more settings beside the preset
+ */
 export const casesOf =
-  (test: Test) =>
+  (test: Test, more: TenureSettings = {}) =>
   (name: string, code: string, expected: string[]): void => {
     test(name, () => {
       const text = `export {};\n${gpuTypes}${code}`;
       assert.equal(typeErrors(text), []);
-      const settings = { presets: ["webgpu"] };
+      const settings = { presets: ["webgpu"], ...more };
       const found = lint(text, { settings, rules: plugin.configs.recommended.rules });
       const rules = found.map((m) => (m.ruleId ?? m.message).replace("tenure/", ""));
       assert.equal(rules, expected, lines(found).join("\n"));
