@@ -7,6 +7,7 @@ import ts from "typescript";
 import { functionHanded } from "./callee.ts";
 import { heirsOf } from "./class-makers.ts";
 import { containerMethod, puts } from "./containers.ts";
+import { lineage } from "./holders.ts";
 import { argumentOf, fateOf } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
@@ -41,12 +42,16 @@ export function followArgument(trail: Trail, call: CallLike, node: ts.Node, path
     return;
   }
   if (callee.builtin && intoStandard(trail, call, callee, at.index, path)) return;
-  const effect = session.effect(call, at.argument, ownedIn(trail, at.argument, path));
   const { owner } = trail.owned;
-  if (isOfScope(trail, callee)) trail.stop();
+  const isScope = isOfScope(trail, callee);
+  const mayOnlyAsk = trail.isWhole && callee.builtin && !isScope && owner.policy === "generic";
+  if (mayOnlyAsk && !isPromiseEnd(trail, call)) return; // `structuredClone(x)`
+  const effect = session.effect(call, at.argument, ownedIn(trail, at.argument, path));
+  if (isScope) trail.stop();
   else if (effect === "passes") trail.climb(call, path);
   else if (ts.isCallExpression(call) && session.oracle.is(callee, owner.keep.functions, owner))
     moved(trail, call, path);
+  else if (effect === "disposes") trail.end(call);
   else if (!onlyLooksAt(effect) || isPromiseEnd(trail, call)) trail.stop();
 }
 
@@ -84,6 +89,7 @@ function isPromiseEnd({ session: { oracle } }: Trail, { expression }: CallLike):
 /** The functions of the program that a call may run: of a class also those of its heirs. */
 function bodiesOf(trail: Trail, call: CallLike, callee: Callee): readonly FunctionWithBody[] {
   const { declaration, body, name } = callee;
+  if (call.expression.kind === ts.SyntaxKind.SuperKeyword) return constructorAbove(trail, call);
   const own = body ? [body] : [];
   if (!declaration || declaration.getSourceFile().isDeclarationFile) return own;
   if (ts.isParameter(declaration)) return functionsOf(trail.session.oracle, declaration) ?? [];
@@ -97,6 +103,14 @@ function bodiesOf(trail: Trail, call: CallLike, callee: Callee): readonly Functi
   }
   if (!ts.isTypeElement(declaration) || !ts.isCallExpression(call)) return own;
   return implementationsOf(oracle, name);
+}
+
+/** `super(part)`: the nearest constructor of the classes above. */
+function constructorAbove({ session }: Trail, call: ts.Node): readonly FunctionWithBody[] {
+  const holder = ts.findAncestor(call, ts.isClassLike);
+  const above = holder ? lineage(holder, session.oracle).slice(1) : [];
+  const all = above.flatMap(({ members }) => members.filter(ts.isConstructorDeclaration));
+  return all.filter((fn) => hasBody(fn)).slice(0, 1);
 }
 
 const isNamed = (member: ts.ClassElement, name: string): boolean =>
@@ -214,7 +228,8 @@ export function followMethod(
     const mayGiveItself = session.oracle.ownedAt(call)?.owner === trail.owned.owner;
     if (mayEnd(name) || isEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
   } else if (effect === "moves") moved(trail, call, path);
-  else if (effect === "disposes" || (path.length === 0 && !onlyLooksAt(effect))) trail.stop();
+  else if (effect === "disposes") trail.end(call);
+  else if (path.length === 0 && !onlyLooksAt(effect)) trail.stop();
   else if (path.length > 0) ofHolder(trail, call, access, callee, path);
 }
 

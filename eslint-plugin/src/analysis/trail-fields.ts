@@ -7,7 +7,7 @@ import { sourcesOf } from "./call-index.ts";
 import { isExported } from "./exported.ts";
 import { accessesByName, elementsByName } from "./field-index.ts";
 import type { Session } from "./session.ts";
-import { memberName, someWithin, wellKnownSymbol, within } from "./syntax.ts";
+import { isTarget, memberName, someWithin, wellKnownSymbol, within } from "./syntax.ts";
 import { leavesWithoutEnd } from "./trail-closures.ts";
 import type { Path } from "./trail-path.ts";
 import type { Trail } from "./trails.ts";
@@ -16,12 +16,12 @@ import type { Trail } from "./trails.ts";
 export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
   trail.later(field, path, "field", () => {
     const { oracle } = trail.session;
-    const name = (field as ts.NamedDeclaration).name;
-    const text = name ? memberName(name as ts.PropertyName) : fieldName(field);
+    const text = fieldNameOf(field);
     const holder = ts.findAncestor(field, ts.isClassLike);
     const isOpen = (of: ts.ClassLikeDeclaration): boolean =>
-      (isExported(oracle.facts, of) && !isHidden(field, text)) ||
-      leavesWithoutEnd(trail.session, of);
+      !trail.isWhole &&
+      ((isExported(oracle.facts, of) && !isHidden(field, text)) ||
+        leavesWithoutEnd(trail.session, of));
     if (
       !holder ||
       text === "" ||
@@ -38,7 +38,8 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
       for (const element of oracle.facts.of(file, elementsByName).get(text) ?? [])
         trail.bind(element.name, path);
     }
-    if (readsAnyField(holder)) trail.stop();
+    if (readsAllFields(holder)) trail.stop();
+    for (const access of readsByKey(holder)) trail.climb(access, path);
   });
 }
 
@@ -90,6 +91,12 @@ export const isField = (declaration: ts.Declaration): boolean =>
     ts.isParameterPropertyDeclaration(declaration, declaration.parent)) ||
   fieldName(declaration) !== "";
 
+/** What a field is called, be it declared or written by a script. */
+export function fieldNameOf(field: ts.Declaration): string {
+  const { name } = field as ts.NamedDeclaration;
+  return name ? memberName(name as ts.PropertyName) : fieldName(field);
+}
+
 /** The field that a script declares by `this.x = …`. */
 function fieldName(declaration: ts.Node): string {
   const target = ts.isBinaryExpression(declaration) ? declaration.left : declaration;
@@ -105,15 +112,25 @@ export const isHidden = (member: ts.Node, text: string): boolean =>
   (ts.isClassElement(member) && member.name !== undefined && ts.isPrivateIdentifier(member.name)) ||
   (ts.getCombinedModifierFlags(member as ts.Declaration) & ts.ModifierFlags.Private) !== 0;
 
-/** `this[key]`, `Object.values(this)`, `{ ...this }`: any field of a class may be read by it. */
-const readsAnyField = (holder: ts.ClassLikeDeclaration): boolean =>
+/** `Object.values(this)`, `{ ...this }`. */
+const readsAllFields = (holder: ts.ClassLikeDeclaration): boolean =>
+  someWithin(
+    holder,
+    ({ kind, parent }) =>
+      kind === ts.SyntaxKind.ThisKeyword &&
+      (ts.isSpreadAssignment(parent) ||
+        (ts.isCallExpression(parent) && parent.expression.getText().startsWith("Object."))),
+  );
+
+/** `this[key]`, which may be any field of a class. */
+function readsByKey(holder: ts.ClassLikeDeclaration): readonly ts.ElementAccessExpression[] {
+  const found: ts.ElementAccessExpression[] = [];
   someWithin(holder, (node) => {
-    if (node.kind !== ts.SyntaxKind.ThisKeyword) return false;
-    const { parent } = node;
-    if (ts.isElementAccessExpression(parent))
-      return parent.expression === node && wellKnownSymbol(parent.argumentExpression) === undefined;
-    return (
-      ts.isSpreadAssignment(parent) ||
-      (ts.isCallExpression(parent) && parent.expression.getText().startsWith("Object."))
-    );
+    const isKey =
+      ts.isElementAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword;
+    const isRead = isKey && wellKnownSymbol(node.argumentExpression) === undefined;
+    if (isRead && !isTarget(node)) found.push(node);
+    return false;
   });
+  return found;
+}

@@ -4,8 +4,9 @@
  * `trail-calls.ts`.
  */
 import ts from "typescript";
+import { handedTo } from "./callbacks.ts";
 import { returnsOf } from "./fate.ts";
-import { hasBody, isNullish, unwrap } from "./syntax.ts";
+import { hasBody, isNullish, unwrap, type CallLike } from "./syntax.ts";
 import { inField, isField } from "./trail-fields.ts";
 import { leadsTo, nameOf, type Path } from "./trail-path.ts";
 import type { Trail } from "./trails.ts";
@@ -121,6 +122,11 @@ function intoSource(
 /** What the callers of a function give for a parameter. */
 function intoGivenTo(trail: Trail, parameter: ts.ParameterDeclaration, path: Path): void {
   const fn = parameter.parent;
+  const host = handedTo(fn);
+  if (host) {
+    intoListOf(trail, host, fn.parameters.indexOf(parameter), path);
+    return;
+  }
   const calls = hasBody(fn) ? trail.callsOf(fn) : undefined;
   const at = fn.parameters.indexOf(parameter);
   if (!calls || parameter.dotDotDotToken) trail.stop();
@@ -128,6 +134,14 @@ function intoGivenTo(trail: Trail, parameter: ts.ParameterDeclaration, path: Pat
     const given = call.arguments?.[at];
     if (given) into(trail, given, path);
   }
+}
+
+/** `parts.forEach((part) => (part.points = made))`: who has the list has it then. */
+function intoListOf(trail: Trail, host: CallLike, index: number, path: Path): void {
+  const { builtin, name, receiver } = trail.session.oracle.callee(host);
+  const isVisit = /^(forEach|map|flatMap|filter|some|every|find|findLast)$/.test(name);
+  if (builtin && receiver && isVisit && index === 0) into(trail, receiver, ["*", ...path]);
+  else trail.stop();
 }
 
 function intoGiven(trail: Trail, call: ts.CallExpression, path: Path): void {

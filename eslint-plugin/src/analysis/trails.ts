@@ -17,7 +17,7 @@ import type { Session } from "./session.ts";
 import { hasBody, isUsingList, unwrap, wellKnownSymbol, type FunctionWithBody } from "./syntax.ts";
 import { callbackResult, followArgument, followMethod } from "./trail-calls.ts";
 import { isCarriedOff, mayEnd } from "./trail-closures.ts";
-import { inField, isHidden } from "./trail-fields.ts";
+import { inField, isField, isHidden } from "./trail-fields.ts";
 import { leadsTo, nameOf, type Path } from "./trail-path.ts";
 import { store } from "./trail-places.ts";
 import { onlyLooksAt } from "./transfer.ts";
@@ -55,9 +55,16 @@ export class Trail {
   readonly owned: Owned;
   /** The variables and fields that may hold the value, in the order found, and the way to it. */
   readonly places = new Map<ts.Declaration, Path>();
+  /** Whether nobody counts but the program: users of what it exports end nothing. */
+  readonly isWhole: boolean;
   /** Whether it has left all scopes on its way. */
   hasLeft = false;
   #isOver = false;
+  /** What ends the value; where all of it is asked for, nothing else stops the walk. */
+  readonly #ends: ts.Node[] = [];
+  #asksForEnds = false;
+  /** Whether it is given to whoever uses the program. */
+  #isGivenOut = false;
   #steps = 0;
   readonly #seen = new Map<ts.Node, Set<string>>();
   readonly #queue: (() => void)[] = [];
@@ -65,14 +72,27 @@ export class Trail {
   constructor(session: Session, owned: Owned) {
     this.session = session;
     this.owned = owned;
+    this.isWhole = session.settings.untilExit === "reported";
   }
 
   /** Whether nothing ends a value that is made at an expression, which has it under a path. */
   isEndless(made: ts.Expression, path: Path): boolean {
+    this.#walk(made, path);
+    const isKept = !this.#isGivenOut || [...this.places.keys()].some(isField);
+    return !this.#isOver && isKept;
+  }
+
+  /** All that surely ends such a value, whatever else becomes of it. */
+  endsOf(made: ts.Expression, path: Path): readonly ts.Node[] {
+    this.#asksForEnds = true;
+    this.#walk(made, path);
+    return this.#ends;
+  }
+
+  #walk(made: ts.Expression, path: Path): void {
     this.climb(made, path);
     if (path.length > 0) this.#origin(made, path);
     for (let at = 0; at < this.#queue.length && !this.#isOver; at++) this.#queue[at]?.();
-    return !this.#isOver;
   }
 
   /** What a function of the program does with a value before it returns that. */
@@ -98,9 +118,15 @@ export class Trail {
     this.#seen.set(fn, this.#seen.get(fn) ?? new Set());
   }
 
+  /** It is ended there. */
+  end(at: ts.Node): void {
+    this.#ends.push(at);
+    this.stop();
+  }
+
   /** It is ended there, or there is no telling. */
   stop(): void {
-    this.#isOver = true;
+    this.#isOver = !this.#asksForEnds;
   }
 
   /** Remembers a place, and the shortest way from it to the value. */
@@ -329,7 +355,7 @@ export class Trail {
       }
       this.found(declaration, path);
       for (const id of referencesTo(this.session.oracle, declaration, name, home)) {
-        if (isCarriedOff(this.session, id, home)) this.stop();
+        if (!this.isWhole && isCarriedOff(this.session, id, home)) this.stop();
         this.climb(id, path);
       }
       if (
@@ -360,7 +386,9 @@ export class Trail {
         return;
       }
       const calls = this.callsOf(fn);
-      if (!calls || calls.length === 0) this.stop();
+      const isNeverCalled = calls?.length === 0 && ts.isMethodDeclaration(fn);
+      if (this.isWhole && isNeverCalled) this.#isGivenOut = true;
+      else if (!calls || calls.length === 0) this.stop();
       else for (const call of calls) this.climb(call, path);
     });
   }
@@ -368,7 +396,8 @@ export class Trail {
   /** The calls of a function, unless others may call it, too. */
   callsOf(fn: FunctionWithBody): readonly (ts.CallExpression | ts.NewExpression)[] | undefined {
     const { oracle } = this.session;
-    if (isExported(oracle.facts, fn) && !isHidden(fn, "")) return undefined;
+    const isOpen = !this.isWhole && isExported(oracle.facts, fn) && !isHidden(fn, "");
+    if (isOpen) return undefined;
     const { calls, values, reads } = callSitesOf(oracle, fn, "program");
     const held = values.map((value) => callsByProperty(oracle, value));
     if (reads.length > 0 || held.some((found) => found.length === 0)) return undefined;
