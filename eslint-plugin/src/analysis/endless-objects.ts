@@ -34,7 +34,8 @@ export function endlessObjects(session: Session, file: ts.SourceFile): Endless[]
       .flatMap((v) => keptByClosures(session, fn, v) ?? []);
     if (!first || endsDevice(session, fn)) return [];
     const { calls } = callSitesOf(session.oracle, fn, "program");
-    return isCalledForMore(session, calls) ? [{ ...first, maker }] : [];
+    const counts = session.settings.untilExit === "reported" || isCalledForMore(session, calls);
+    return counts ? [{ ...first, maker }] : [];
   });
 }
 

@@ -9,12 +9,13 @@ import type { FreshValue, Outcome } from "./consume.ts";
 import { endingsOf } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
+import { ownedMembers, type Member } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { isAnything, isHolder } from "../owner.ts";
 import type { Session } from "./session.ts";
-import { baseOf, hasBody, within, type CallLike } from "./syntax.ts";
+import { baseOf, hasBody, someWithin, within, type CallLike } from "./syntax.ts";
 import type { Path } from "./trail-path.ts";
-import { isEndedFromOutside, isField } from "./trail-fields.ts";
+import { fieldNameOf, isEndedFromOutside, isField } from "./trail-fields.ts";
 import { Trail } from "./trails.ts";
 
 /** A value that nothing ends. */
@@ -44,7 +45,8 @@ export function endlessValues(session: Session, fresh: readonly FreshValue[]): E
 function endlessIn(session: Session, { node, owned, outcome }: FreshValue): EndlessValue[] {
   const { settings } = session;
   const isProtocol = settings.owners.some(({ policy }) => policy === "protocol");
-  if (isAnything(owned.owner) || (isHolder(owned.owner, settings) && !isProtocol)) return [];
+  const countsAll = isProtocol || settings.untilExit === "reported";
+  if (isAnything(owned.owner) || (isHolder(owned.owner, settings) && !countsAll)) return [];
   if (!goesOn.has(outcome) || ts.isPropertyAccessExpression(node)) return [];
   const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
   if (!enclosingFunction(node) && !isInitial) return [];
@@ -54,7 +56,7 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     if (!trail.isEndless(node, path) || !isOutOfScopes(session, node, trail)) return [];
     const file = node.getSourceFile();
     const place = placeOf(trail, file);
-    const isPlain = owned.owner.policy === "generic" && !isProtocol;
+    const isPlain = owned.owner.policy === "generic" && !countsAll;
     if (isExcused(session, place, node, isPlain || owned.owner.lost === "repeated")) return [];
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
       (n) => n.getSourceFile() === file,
@@ -84,9 +86,44 @@ function isExcused(
 ): boolean {
   const holder = place && isField(place) ? ts.findAncestor(place, ts.isClassLike) : undefined;
   if (holder === undefined) return mayLast;
-  const isOwn = within(made, holder) && !baseOf(holder);
+  const isOwn = within(made, holder) && !baseOf(holder) && isFilledHere(session, holder, place);
   if (!mayLast && !isOwn) return false;
   return endingsOf(holder).length === 0 && !isEndedFromOutside(session, holder);
+}
+
+/** Whether a class itself puts into a field what it makes; others may give it to `new`. */
+function isFilledHere(
+  session: Session,
+  holder: ts.ClassLikeDeclaration,
+  place: ts.Declaration | undefined,
+): boolean {
+  if (session.settings.untilExit === "allowed") return true;
+  const all = ownedMembers(session, holder);
+  return place !== undefined && all.some(({ name }) => name === fieldNameOf(place));
+}
+
+/**
+ * Whether something ends what a class puts into a field, there or wherever it gets to, and not only
+ * to put another in its place.
+ */
+export const isEndedSomewhere = (session: Session, { makes }: Member): boolean =>
+  makes.some((at) => {
+    const owned = session.oracle.ownedAt(at);
+    if (!owned) return false;
+    const ends = pathsTo(owned).flatMap((path) => new Trail(session, owned).endsOf(at, path));
+    return ends.some((end) => !isToReplace(session, end, makes));
+  });
+
+/** `this.x.destroy(); this.x = make();`, `old.destroy(); this.makeX();` */
+function isToReplace({ oracle }: Session, end: ts.Node, makes: readonly ts.Node[]): boolean {
+  const home = enclosingFunction(end);
+  if (!home) return false;
+  return someWithin(home, (node) => {
+    if (node.pos < end.end) return false;
+    if (makes.some((at) => at === node)) return true;
+    const body = ts.isCallExpression(node) ? oracle.callee(node).body : undefined;
+    return body !== undefined && makes.some((at) => within(at, body));
+  });
 }
 
 /** What becomes of a value that somebody may end later. */

@@ -32,6 +32,7 @@ import {
   isLeftByBase,
 } from "../analysis/inherited-endings.ts";
 import { endlessObjects } from "../analysis/endless-objects.ts";
+import { isEndedSomewhere } from "../analysis/endless-values.ts";
 import { leftOfGiven } from "../analysis/handed-over.ts";
 import { isOfferedByName } from "../analysis/entry-points.ts";
 import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
@@ -140,7 +141,8 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       });
     };
     for (const node of file.facts.classes(file.file)) {
-      const forgotten = checkClass(file, node, options.requireDispose, report);
+      const all = options.requireDispose || file.session.settings.untilExit === "reported";
+      const forgotten = checkClass(file, node, all, report);
       checkLoops(file, node, forgotten, report);
       checkGiven(file, node, report);
       checkSuper(file, node, report);
@@ -262,7 +264,7 @@ function endlessOf(
 ): readonly Member[] {
   const isGeneric = members[0]!.owned.owner.policy === "generic";
   if (baseOf(node) && !isGeneric) return [];
-  if (always && !baseOf(node)) return members;
+  if (always && !baseOf(node)) return members.filter((m) => !isEndedSomewhere(session, m));
   const grows = (): readonly Member[] =>
     baseOf(node) ? [] : members.filter((m) => onlyGrows(session, node, m));
   if (!isGeneric) return isMadeAgain(session, node) ? members : grows();
