@@ -5,6 +5,7 @@
 import type { TSESLint } from "@typescript-eslint/utils";
 import { rules as allRules } from "./all-rules.ts";
 import type { RuleDocs } from "./create-rule.ts";
+import type { TenureSettings } from "./owner.ts";
 import { typescriptParser } from "./parser.ts";
 
 export type { RuleDocs } from "./create-rule.ts";
@@ -27,6 +28,7 @@ export interface TenureConfig {
   /** Typed by the least that every version of ESLint takes. */
   plugins: Record<string, { meta: TenurePlugin["meta"] }>;
   rules: Record<string, "error" | "warn" | "off">;
+  settings?: { tenure: TenureSettings };
 }
 /** The plugin object that ESLint takes. */
 export interface TenurePlugin {
@@ -71,6 +73,8 @@ function config(
     rules: Object.fromEntries(chosen),
   };
 }
+/** What the program keeps as long as it runs counts, too. */
+const lasting: { tenure: TenureSettings } = { tenure: { untilExit: "reported" } };
 const upTo =
   (level: keyof typeof levels) =>
   (rule: string): "error" | null =>
@@ -79,8 +83,8 @@ const upTo =
 Object.assign(plugin.configs, {
   recommended: config("recommended", upTo("recommended")),
   recommendedTypeChecked: config("recommendedTypeChecked", upTo("recommended")),
-  strict: config("strict", upTo("strict")),
-  all: config("all", upTo("all")),
+  strict: { ...config("strict", upTo("strict")), settings: lasting },
+  all: { ...config("all", upTo("all")), settings: lasting },
   // An old code base starts here, with a baseline file of what it has (`tenure-lint-report`).
   legacy: config("legacy", (rule) => (upTo("recommended")(rule) === null ? null : "warn")),
   // Tests make short-lived values on purpose; this entry, placed last, silences every rule in them.
