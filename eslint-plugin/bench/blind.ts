@@ -21,7 +21,7 @@ import {
   writeProject,
 } from "./corpus.ts";
 import { readFixes, sealedFixes, type Fix } from "./fixes.ts";
-import { lintFiles, type Report } from "./linting.ts";
+import { type Config, lintFiles, type Report } from "./linting.ts";
 import { programMaker } from "./programs.ts";
 
 /** A changed stretch of a file: first line and length, before and after. */
@@ -46,13 +46,13 @@ const mostFiles = 5000;
  *
  * @param only the repositories to try; all of them when empty
  */
-export function openRecall(only: readonly string[] = []): string {
+export function openRecall(only: readonly string[] = [], config: Config = "recommended"): string {
   const rows: string[] = [];
   const program = programMaker();
   const kinds = new Map<string, { found: number; all: number; missed: string[] }>();
   for (const fix of readFixes()) {
     if (only.length > 0 && !only.includes(fix.repo)) continue;
-    const found = judge(fix, program);
+    const found = judge(fix, program, config);
     const name = `${fix.repo} ${fix.commit} ${fix.path}`;
     if (typeof found === "string") {
       rows.push(`| ${name} | ${fix.kind} | skipped: ${found} |`);
@@ -104,38 +104,46 @@ export function sealedRecall(): string {
     throw new Error(`lint: expected every sealed repository, got none of ${missing.join(", ")}`);
   const commit = execFileSync("git", ["-C", root, "rev-parse", "--short", "HEAD"]).toString();
   const program = programMaker();
-  const byRepo = new Map<string, { found: number; all: number }>();
+  const byRepo = new Map<string, { found: number; strict: number; all: number }>();
   for (const fix of sealed) {
-    const found = judge(fix, program);
-    const row = byRepo.get(fix.repo) ?? { found: 0, all: 0 };
+    const row = byRepo.get(fix.repo) ?? { found: 0, strict: 0, all: 0 };
     byRepo.set(fix.repo, row);
     row.all++;
-    if (found === true) row.found++;
+    if (judge(fix, program, "recommended") === true) row.found++;
+    if (judge(fix, program, "strict") === true) row.strict++;
   }
-  const found = [...byRepo.values()].reduce((n, r) => n + r.found, 0);
+  const [found, strict] = (["found", "strict"] as const).map((which) => {
+    const sum = [...byRepo.values()].reduce((n, r) => n + r[which], 0);
+    return `${String(sum)}/${String(sealed.length)} ${percent(sum, sealed.length)}`;
+  });
   const date = new Date().toISOString().slice(0, 10);
-  const parts = [...byRepo].map(([r, n]) => `${r} ${String(n.found)}/${String(n.all)}`);
-  appendFileSync(
-    log,
-    `${date} ${commit.trim()} ${String(found)}/${String(sealed.length)} ` +
-      `${percent(found, sealed.length)}: ${parts.join(", ")}\n`,
-  );
+  const parts = [...byRepo].map(([r, n]) => {
+    const more = n.strict === n.found ? "" : ` (strict ${String(n.strict)})`;
+    return `${r} ${String(n.found)}/${String(n.all)}${more}`;
+  });
+  appendFileSync(log, `${date} ${commit.trim()} ${found}, strict ${strict}: ${parts.join(", ")}\n`);
   return (
     `## Recall on the sealed set\n\nRun ${String(runs + 1)} of ${String(maxRuns)}, ${date}, at ` +
-    `${commit.trim()}: ${String(found)} of ${String(sealed.length)} fixes found ` +
-    `(${percent(found, sealed.length)}).\n\n| repository | found | all |\n| --- | --: | --: |\n` +
-    [...byRepo].map(([r, n]) => `| ${r} | ${String(n.found)} | ${String(n.all)} |`).join("\n")
+    `${commit.trim()}: ${found}, with the settings of strict ${strict}.\n\n` +
+    "| repository | found | strict | all |\n| --- | --: | --: | --: |\n" +
+    [...byRepo]
+      .map(([r, n]) => `| ${r} | ${String(n.found)} | ${String(n.strict)} | ${String(n.all)} |`)
+      .join("\n")
   );
 }
 
 /** Whether the plugin sees the leak of a fix; or why that could not be tried. */
-function judge(fix: Fix, program: ReturnType<typeof programMaker>): boolean | string {
+function judge(
+  fix: Fix,
+  program: ReturnType<typeof programMaker>,
+  config: Config,
+): boolean | string {
   const repo = repository(fix.repo);
   if ("missing" in repo) return repo.missing;
   const types = tfjsTypes(releaseFor(dateOf(repo.git, fix.commit)));
   if ("missing" in types) return types.missing;
   const at = (revision: string): Report[] | undefined =>
-    reportsOn(fix, repo.git, revision, types.modules, program);
+    reportsOn(fix, repo.git, revision, types.modules, program, config);
   const before = at(`${fix.commit}^`);
   if (!before) return "the file is not there before the fix";
   const named = before.filter((r) => fix.lines.has(r.line));
@@ -153,6 +161,7 @@ function reportsOn(
   revision: string,
   modules: string,
   program: ReturnType<typeof programMaker>,
+  config: Config,
 ): Report[] | undefined {
   const target = mkdtempSync(join(tmpdir(), "tenure-blind-"));
   try {
@@ -173,7 +182,7 @@ function reportsOn(
     const tsconfig = writeProject(target, modules, include, "lint", aliases);
     const preset = gpu ? "webgpu" : "tfjs";
     const project = { tsconfig, program: program(tsconfig) };
-    return lintFiles(project, [join(target, fix.path)], preset).reports;
+    return lintFiles(project, [join(target, fix.path)], preset, { config }).reports;
   } finally {
     rmSync(target, { recursive: true, force: true });
   }

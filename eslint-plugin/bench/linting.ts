@@ -21,14 +21,36 @@ export interface Report {
   text: string;
 }
 
-/** Our rules on files of one project (absolute paths): a tsconfig, or its program. */
+/** Whose settings the rules of `recommended` run with. */
+export type Config = "recommended" | "strict";
+
+/** The configuration that a flag names: `--config=strict`. */
+export function configOf(flags: readonly string[]): Config {
+  const given = flags.find((f) => f.startsWith("--config="))?.slice("--config=".length);
+  if (given === undefined || given === "recommended") return "recommended";
+  if (given === "strict") return given;
+  throw new Error(`lint: expected --config=recommended|strict, got "${given}"`);
+}
+
+/**
+ * Our rules on files of one project (absolute paths): a tsconfig, or its program. With `keep` the
+ * program stays for another turn.
+ */
 export function lintFiles(
   project: string | { tsconfig: string; program: ts.Program },
   files: readonly string[],
   preset: string,
-  rules: Record<string, unknown> = tenure.configs.recommended.rules,
-  plugins: Record<string, unknown> = { tenure },
-  keep = false,
+  {
+    rules = tenure.configs.recommended.rules,
+    plugins = { tenure },
+    keep = false,
+    config: chosen = "recommended",
+  }: {
+    rules?: Record<string, unknown>;
+    plugins?: Record<string, unknown>;
+    keep?: boolean;
+    config?: Config;
+  } = {},
 ): { reports: Report[]; fatal: string[]; lines: number; milliseconds: number } {
   const folder = dirname(typeof project === "string" ? project : project.tsconfig);
   const types =
@@ -45,7 +67,7 @@ export function lintFiles(
       files: ["**/*.ts", "**/*.tsx", "**/*.js", "**/*.jsx", "**/*.mjs"],
       languageOptions: { parser, parserOptions: { ...types, tsconfigRootDir: folder } },
       plugins,
-      settings: { tenure: { presets: [preset] } },
+      settings: { tenure: { ...tenure.configs[chosen].settings?.tenure, presets: [preset] } },
       rules,
       linterOptions: { reportUnusedDisableDirectives: "off" },
     };

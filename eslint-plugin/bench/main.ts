@@ -24,7 +24,7 @@ import {
 import { deletionRecall } from "./deletions.ts";
 import { lintHead } from "./heads.ts";
 import { keystrokes } from "./keystroke.ts";
-import { lintFiles, type Report } from "./linting.ts";
+import { configOf, lintFiles, type Report } from "./linting.ts";
 import { mutationScore } from "./mutation.ts";
 import { objectPrecision } from "./objects.ts";
 import { plantedRecall } from "./planted.ts";
@@ -39,17 +39,20 @@ type Mode = (values: string[], flags: readonly string[]) => string | Promise<str
 
 /** What a flag runs instead of everything, with the values behind its `=`. */
 const modes: Readonly<Record<string, Mode>> = {
-  open: (values) => openRecall(values),
+  open: (values, flags) => openRecall(values, configOf(flags)),
   sealed: () => sealedRecall(),
   samples: () => samplePrecision(),
   objects: ([name]) => objectPrecision(name),
-  stranger: (names, flags) => strangers(names, presetOf(flags)),
+  stranger: (names, flags) => strangers(names, presetOf(flags), configOf(flags)),
   planted: (values) => plantedRecall(values),
   deletions: (values) => deletionRecall(values),
   mutation: () => mutationScore(),
   time: () => ruleTime(),
   keystroke: () => keystrokes(),
 };
+
+/** What goes with a mode. */
+const options: ReadonlySet<string> = new Set(["preset", "config"]);
 
 /**
  * Runs the bench and gives its tables as Markdown. `--open` (or `--open=owner/name,…` for some
@@ -60,12 +63,13 @@ const modes: Readonly<Record<string, Mode>> = {
  * others, `--keystroke` how long an editor waits, `--planted` (or `=1`, `=gan,…`) leaks planted in
  * programs that use Tenure, `--deletions` (or `=measured`, `=owner/name,…`) recall by deletion,
  * `--mutation` how many scopes and ends taken out of the library's own sources are missed.
+ * `--config=strict` gives `--open` and `--stranger` the settings of that configuration.
  *
  * @throws Error for a flag that is none of these
  */
 export async function run(flags: readonly string[] = []): Promise<string> {
   const named = flags.map((flag) => flag.replace(/^--/, "").split(/[=,]/));
-  const unknown = named.find(([name = ""]) => name !== "preset" && !(name in modes));
+  const unknown = named.find(([name = ""]) => !options.has(name) && !(name in modes));
   if (unknown)
     throw new Error(
       `lint: expected one of --${Object.keys(modes).join(", --")}, got "--${unknown[0] ?? ""}"`,

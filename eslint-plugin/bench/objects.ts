@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from "node:path";
 import { aliasesOf, type Aliases } from "./aliases.ts";
 import { corpusDir, isSource, materialise, repository, root } from "./corpus.ts";
-import { lintFiles, type Report } from "./linting.ts";
+import { type Config, lintFiles, type Report } from "./linting.ts";
 
 /** A program, the preset it is linted with, and the folders of it that compile together. */
 export interface Program {
@@ -164,6 +164,7 @@ export type Found = { reports: Report[]; files: number; lines: number; folder: s
 export function lintProgram(
   { repo, commit, preset, folders }: Program,
   whole = false,
+  config: Config = "recommended",
 ): Found | string {
   const from = repository(repo);
   if ("missing" in from) return from.missing;
@@ -185,7 +186,7 @@ export function lintProgram(
     .filter((f) => (whole ? isOwn(f, scripts) && !isAside.test(f) : !isTest.test(f)))
     .map((f) => join(target, f))
     .filter((f) => existsSync(f) && (whole || makes[preset].test(readFileSync(f, "utf8"))));
-  const { reports, fatal, lines } = lintFiles(project, files, preset);
+  const { reports, fatal, lines } = lintFiles(project, files, preset, { config });
   const broken = fatal.filter((f) => !f.includes("error TS"));
   if (broken.length > 0) process.stderr.write(`${broken.join("\n")}\n`);
   const own = reports.map((r) => ({ ...r, file: r.file.slice(target.length + 1) }));

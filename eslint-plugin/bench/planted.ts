@@ -71,12 +71,10 @@ function linter(at: string): Lint {
     writeFileSync(join(at, file), text);
     const program = programOf(tsconfig);
     return configs.map((config) => {
-      const { reports, fatal } = lintFiles(
-        { tsconfig, program },
-        [join(at, file)],
-        "tenure",
-        tenure.configs[config].rules,
-      );
+      const { reports, fatal } = lintFiles({ tsconfig, program }, [join(at, file)], "tenure", {
+        rules: tenure.configs[config].rules,
+        config,
+      });
       if (fatal.length > 0) throw new Error(`lint: ${fatal.join("\n")}`);
       return reports;
     });

@@ -14,7 +14,7 @@ import {
   tfjsTypes,
   writeProject,
 } from "./corpus.ts";
-import { lintFiles, type Report } from "./linting.ts";
+import { type Config, lintFiles, type Report } from "./linting.ts";
 
 /** One judged report: `repository@commit:file:line:rule`, whether it is true, and why. */
 interface Verdict {
@@ -81,6 +81,7 @@ const share = ({ right, all }: { right: number; all: number }): string =>
 /** Our reports on every file of a code base that people write, in one project. */
 export function lintSample(
   head: string,
+  config: Config = "recommended",
 ): { reports: Report[]; files: number; lines: number; folder: string } | string {
   const [name = "", commit = ""] = head.split("@");
   const repo = repository(name);
@@ -95,7 +96,7 @@ export function lintSample(
   );
   const project = writeProject(target, types.modules, sources);
   const files = sources.map((f) => join(target, f));
-  const { reports, lines } = lintFiles(project, files, "tfjs");
+  const { reports, lines } = lintFiles(project, files, "tfjs", { config });
   const relative = reports.map((r) => ({ ...r, file: r.file.slice(target.length + 1) }));
   return { reports: relative, files: files.length, lines, folder: target };
 }

@@ -1,13 +1,14 @@
 /**
- * `npm run bench -- lint --stranger=owner/name[@commit],… [--preset=webgpu|tfjs]`: what a preset
- * reports on all source files of public programs, at their newest commit where none is given; with
- * `tfjs` on those that people write, as `samples.ts` calls them. Each report is printed with its
- * key, as verdicts are kept by, and the lines around it. Used by `main.ts` and by who judges code
- * that the plugin was not developed with.
+ * `npm run bench -- lint --stranger=owner/name[@commit],… [--preset=webgpu|tfjs]`, with
+ * `--config=strict` by the settings of that: what a preset reports on all source files of public
+ * programs, at their newest commit where none is given; with `tfjs` on those that people write, as
+ * `samples.ts` calls them. Each report is printed with its key, as verdicts are kept by, and the
+ * lines around it. Used by `main.ts` and by who judges code that the plugin was not developed with.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { newestOf, repository } from "./corpus.ts";
+import type { Config } from "./linting.ts";
 import { lintProgram } from "./objects.ts";
 import { lintSample } from "./samples.ts";
 
@@ -17,7 +18,11 @@ export const strangerPresets = ["webgpu", "disposable", "tfjs"] as const;
 export type StrangerPreset = (typeof strangerPresets)[number];
 
 /** Lints the programs with a preset and gives each report with its surroundings. */
-export function strangers(names: readonly string[], preset: StrangerPreset): string {
+export function strangers(
+  names: readonly string[],
+  preset: StrangerPreset,
+  config: Config,
+): string {
   const out = names.map((name) => {
     const [repo = "", given] = name.split("@");
     const from = repository(repo);
@@ -25,8 +30,8 @@ export function strangers(names: readonly string[], preset: StrangerPreset): str
     const commit = given ?? newestOf(from.git);
     const found =
       preset === "tfjs"
-        ? lintSample(`${repo}@${commit}`)
-        : lintProgram({ repo, commit, preset, folders: ["."] }, true);
+        ? lintSample(`${repo}@${commit}`, config)
+        : lintProgram({ repo, commit, preset, folders: ["."] }, true, config);
     if (typeof found === "string") return `## ${repo}\n\nskipped: ${found}`;
     const { reports, files, lines, folder } = found;
     const size = `${String(files)} files, ${String(lines)} lines`;

@@ -49,7 +49,7 @@ export function timeOf(projects: HeadResult["projects"]): string {
       const lint = (r: Record<string, unknown>, p: Record<string, unknown>): number => {
         collect();
         const before = spentSoFar();
-        lintFiles(project, files, "tfjs", r, p, true);
+        lintFiles(project, files, "tfjs", { rules: r, plugins: p, keep: true });
         return spentSoFar() - before;
       };
       lint({}, {});
