@@ -264,7 +264,10 @@ function endlessOf(
 ): readonly Member[] {
   const isGeneric = members[0]!.owned.owner.policy === "generic";
   if (baseOf(node) && !isGeneric) return [];
-  if (always && !baseOf(node)) return members.filter((m) => !isEndedSomewhere(session, m));
+  if (always && !baseOf(node)) {
+    const all = members.filter((m) => !isEndedSomewhere(session, m));
+    return isGeneric ? all.slice(0, 1) : all;
+  }
   const grows = (): readonly Member[] =>
     baseOf(node) ? [] : members.filter((m) => onlyGrows(session, node, m));
   if (!isGeneric) return isMadeAgain(session, node) ? members : grows();
