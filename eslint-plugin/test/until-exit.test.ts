@@ -5,7 +5,7 @@
  */
 import { suite } from "uvu";
 import plugin from "../src/index.ts";
-import { assert, lines, lint } from "./tester.ts";
+import { assert, lines, lint, projectDir } from "./tester.ts";
 import { casesOf } from "./webgpu-cases.ts";
 
 const test = suite("what lasts until exit");
@@ -139,6 +139,21 @@ test("strict and all ask for an end, recommended does not", () => {
   assert.equal(strict.settings, { tenure: { untilExit: "reported" } });
   assert.equal(all.settings, strict.settings);
   assert.is(recommended.settings, undefined);
+});
+
+test("a script whose types say nothing", () => {
+  const pair = (end: string): string =>
+    "export class Pair { constructor(device, spec) { this.all = this.make(device, spec); }\n" +
+    `destroy() { ${end} }\nmake(device, spec) { return spec.map((s) => ({\n` +
+    "texture: device.createTexture(s.texture), sampler: device.createSampler(s.sampler) })); } }";
+  const ask = (code: string): (string | null)[] =>
+    lint(code, {
+      file: `${projectDir}script.js`,
+      rules: plugin.configs.recommended.rules,
+      settings: { presets: ["webgpu"], untilExit: "reported" },
+    }).map((m) => m.ruleId);
+  assert.equal(ask(pair("for (const one of this.all) one.texture.destroy();")), []);
+  assert.equal(ask(pair("return;")), ["tenure/require-member-disposal"]);
 });
 
 test("a class that keeps tensors and has no dispose()", () => {

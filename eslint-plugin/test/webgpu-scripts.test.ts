@@ -33,6 +33,17 @@ script(
     "d.createBuffer(described); return b.size; }",
   [R],
 );
+script(
+  "a description that a device is given",
+  "export function f(device, spec) { const b = device.createBuffer(spec.buffer); return b.size; }",
+  [R],
+);
+script(
+  "a description that another is given",
+  "export function f(gl, spec) { const b = gl.createBuffer(spec.buffer); return b.size; }",
+  [],
+);
+script("what a device is given as data", local("device.createBuffer([1, 2, 3])"), []);
 
 const given = (store: string): string =>
   "export class Water { constructor(d) { this.d = d; this.b = d.createBuffer({ size: 4, usage: 8 " +

@@ -43,18 +43,25 @@ function isLibrary(context: NameContext, node: ts.Expression, owner: Owner): boo
   return comesFrom(context, declaration, owner);
 }
 
-/** `device.createBuffer({ size, usage })`: a method that is told what to make. */
+/**
+ * `d.createBuffer({ size, usage })`: a method that is told what to make; of what is called a
+ * device, also `device.createTexture(spec.texture)`, where nobody sees what it is told.
+ */
 export function isDescribed(context: NameContext, call: ts.CallExpression, owner: Owner): boolean {
   const { expression, arguments: args } = call;
   if (!ts.isPropertyAccessExpression(expression) || args.length !== 1) return false;
-  const { name } = expression;
+  const { name, expression: target } = expression;
   const known = owner.untyped.described.find(({ callee }) => callee === name.text);
   if (!known || context.declarationAt(name)) return false;
   const given = unwrap(args[0]!);
   const declaration = ts.isIdentifier(given) ? context.declarationAt(given) : undefined;
   const isNamed = declaration !== undefined && ts.isVariableDeclaration(declaration);
   const literal = isNamed && declaration.initializer ? unwrap(declaration.initializer) : given;
-  if (!ts.isObjectLiteralExpression(literal)) return false;
+  if (!ts.isObjectLiteralExpression(literal)) {
+    const asked = ts.isPropertyAccessExpression(target) ? target.name : target;
+    const isOpen = ts.isIdentifier(literal) || ts.isPropertyAccessExpression(literal);
+    return isOpen && /device$/i.test(asked.getText());
+  }
   const fields = literal.properties.map((p) => (p.name ? memberName(p.name) : ""));
   return known.fields.every((field) => fields.includes(field));
 }

@@ -222,7 +222,9 @@ export function followMethod(
   const name = access.name.text;
   const { effect } = session.transfer(access.expression);
   const bodies = bodiesOf(trail, call, callee);
+  const isUntypedEnd = bodies.length === 0 && trail.owned.owner.dispose.methods.includes(name);
   if (isOfScope(trail, callee)) trail.stop();
+  else if (path.length === 0 && isUntypedEnd) trail.end(call);
   else if (path.length === 0 && bodies.length > 0) {
     const isEnd = effect === "disposes" && bodies.every((body) => endsAll(trail, body));
     const mayGiveItself = session.oracle.ownedAt(call)?.owner === trail.owned.owner;

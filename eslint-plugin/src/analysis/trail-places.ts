@@ -145,10 +145,13 @@ function intoListOf(trail: Trail, host: CallLike, index: number, path: Path): vo
 }
 
 function intoGiven(trail: Trail, call: ts.CallExpression, path: Path): void {
-  const { body, builtin, name, receiver } = trail.session.oracle.callee(call);
+  const { body, builtin, declaration, name, receiver } = trail.session.oracle.callee(call);
+  const isOfLibrary = declaration?.getSourceFile().isDeclarationFile === true;
   if (body) for (const given of returnsOf(body)) into(trail, given, path);
   else if (builtin && receiver && /^(get|at|find|findLast)$/.test(name))
     into(trail, receiver, ["*", ...path]);
   else if (builtin && receiver && /^(values|reverse|sort)$/.test(name)) into(trail, receiver, path);
-  else if (!builtin || !/^(map|filter|slice|from|splice|concat)$/.test(name)) trail.stop();
+  else if (builtin) {
+    if (!/^(map|filter|slice|from|splice|concat)$/.test(name)) trail.stop();
+  } else if (!isOfLibrary || !trail.isWhole) trail.stop(); // `useRef(null)`: who knows what it does
 }

@@ -268,9 +268,19 @@ export class Trail {
     if (ts.isCallExpression(call) && call.expression === top)
       followMethod(this, call, access, path);
     else if (path.length === 0) {
-      if (this.#givesAway(access)) this.stop();
+      if (this.#endsPart(top)) this.end(call);
+      else if (this.#givesAway(access)) this.stop();
     } else if (leadsTo(access.name.text, path) && !/^(length|size)$/.test(access.name.text))
       this.climb(access, path.slice(1));
+  }
+
+  /** `pair.texture.destroy()`, where no type says what a pair has. */
+  #endsPart({ parent }: ts.Expression): boolean {
+    return (
+      ts.isPropertyAccessExpression(parent) &&
+      ts.isCallExpression(parent.parent) &&
+      this.owned.owner.dispose.methods.includes(parent.name.text)
+    );
   }
 
   /** `list.push(owner.part)`, `onEnd(owner.dispose)`: who gets a part may end the whole by it. */
