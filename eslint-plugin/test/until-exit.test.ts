@@ -108,6 +108,13 @@ lasting(
     "fill(d: GPUDevice) { this.list.forEach((item) => { item.buffer ??= make(d); }); } }",
   [M],
 );
+const pass = (end: string): string =>
+  "export class Pass { #vertices?: GPUBuffer; get vertices() { return this.#vertices; }\n" +
+  `set vertices(given) { this.#vertices = given; } destroy() { ${end} } }\n` +
+  "export function add(d: GPUDevice, p: Pass) {\nif (p.vertices) return;\n" +
+  "p.vertices = d.createBuffer({ size: 4 }); }";
+lasting("what a setter takes and the end leaves", pass("return;"), [M]);
+lasting("what a setter takes and the end ends", pass("this.#vertices?.destroy();"), []);
 lasting(
   "fields that are ended by their names",
   "export class Pair { a: GPUBuffer; b: GPUBuffer; constructor(d: GPUDevice) {\n" +

@@ -55,7 +55,9 @@ function intoBare(trail: Trail, node: ts.Expression, path: Path): void {
   const { oracle } = trail.session;
   if (ts.isPropertyAccessExpression(node)) {
     const field = oracle.declarationAt(node.name);
-    if (field && isField(field)) inField(trail, field, path);
+    const setter = field && setterOf(field);
+    if (setter) for (const { name } of setter.parameters) trail.bind(name, path);
+    else if (field && isField(field)) inField(trail, field, path);
     else if (node.expression.kind === ts.SyntaxKind.ThisKeyword) trail.stop();
     else into(trail, node.expression, [node.name.text, ...path]);
   } else if (ts.isElementAccessExpression(node)) into(trail, node.expression, ["*", ...path]);
@@ -74,6 +76,15 @@ function intoBare(trail: Trail, node: ts.Expression, path: Path): void {
     !ts.isNewExpression(node)
   )
     trail.stop();
+}
+
+/** The `set` of a property that has one: what is stored in it goes there. */
+function setterOf(member: ts.Declaration): ts.SetAccessorDeclaration | undefined {
+  if (ts.isSetAccessorDeclaration(member)) return member;
+  if (!ts.isGetAccessorDeclaration(member) || !ts.isClassLike(member.parent)) return undefined;
+  return member.parent.members
+    .filter(ts.isSetAccessorDeclaration)
+    .find(({ name }) => name.getText() === member.name.getText());
 }
 
 function intoNamed(trail: Trail, id: ts.Identifier, path: Path): void {
