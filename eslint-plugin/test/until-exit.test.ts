@@ -43,6 +43,14 @@ reported(
   [M],
 );
 lasting(
+  "parts that a private method ends before others are made",
+  "class Target { texture?: GPUTexture; constructor(d: GPUDevice) { " +
+    "this.texture = d.createTexture({}); } destroy() { this.texture?.destroy(); } }\n" +
+    "export class Renderer { a?: Target; make(d: GPUDevice) { this.drop(); this.a = new Target(d);" +
+    " }\nprivate drop() { this.a?.destroy(); } }",
+  [],
+);
+lasting(
   "a table that another method than an end empties",
   "export class Pool { all = new Map<string, GPUBuffer>(); add(d: GPUDevice, k: string) {\n" +
     "if (!this.all.has(k)) this.all.set(k, d.createBuffer({ size: 4 })); }\n" +

@@ -228,7 +228,9 @@ export function followMethod(
   else if (path.length === 0 && bodies.length > 0) {
     const isEnd = effect === "disposes" && bodies.every((body) => endsAll(trail, body));
     const mayGiveItself = session.oracle.ownedAt(call)?.owner === trail.owned.owner;
-    if (mayEnd(name) || isEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
+    const mayBeEnd = mayEnd(name) || isEnd;
+    if (mayBeEnd && effect === "disposes") trail.end(call);
+    else if (mayBeEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
   } else if (effect === "moves") moved(trail, call, path);
   else if (effect === "disposes") trail.end(call);
   else if (path.length === 0 && !onlyLooksAt(effect)) trail.stop();

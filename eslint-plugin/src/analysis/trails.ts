@@ -8,6 +8,7 @@
 import ts from "typescript";
 import { bindingOf, callSitesOf, callsByProperty } from "./call-sites.ts";
 import { handedTo } from "./callbacks.ts";
+import { isTestFile } from "./call-index.ts";
 import { isExported } from "./exported.ts";
 import { enclosingFunction, returnsOf } from "./fate.ts";
 import { isHolder } from "../owner.ts";
@@ -406,14 +407,16 @@ export class Trail {
   /** The calls of a function, unless others may call it, too. */
   callsOf(fn: FunctionWithBody): readonly (ts.CallExpression | ts.NewExpression)[] | undefined {
     const { oracle } = this.session;
-    const isOpen = !this.isWhole && isExported(oracle.facts, fn) && !isHidden(fn, "");
-    if (isOpen) return undefined;
+    const isOpen = isExported(oracle.facts, fn) && !isHidden(fn, "");
+    if (isOpen && !this.isWhole) return undefined;
     const { calls, values, reads } = callSitesOf(oracle, fn, "program");
     const held = values.map((value) => callsByProperty(oracle, value));
     if (reads.length > 0 || held.some((found) => found.length === 0)) return undefined;
     const property = bindingOf(fn) ?? (ts.isMethodDeclaration(fn) ? fn : undefined);
     const isOfObject = property && ts.isObjectLiteralExpression(property.parent);
-    const all = [...calls, ...held.flat()];
+    const all = [...calls, ...held.flat()].filter(
+      (call) => !isOpen || !isTestFile(call.getSourceFile()),
+    );
     return isOfObject && all.length === 0 ? undefined : all;
   }
 }
