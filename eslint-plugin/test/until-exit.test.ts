@@ -46,8 +46,8 @@ lasting(
   "parts that a private method ends before others are made",
   "class Target { texture?: GPUTexture; constructor(d: GPUDevice) { " +
     "this.texture = d.createTexture({}); } destroy() { this.texture?.destroy(); } }\n" +
-    "export class Renderer { a?: Target; make(d: GPUDevice) { this.drop(); this.a = new Target(d);" +
-    " }\nprivate drop() { this.a?.destroy(); } }",
+    "export class Renderer { a?: Target; make(d: GPUDevice) { this.drop();\n" +
+    "this.a = new Target(d); }\nprivate drop() { this.a?.destroy(); } }",
   [],
 );
 lasting(
@@ -146,6 +146,90 @@ lasting(
   "export async function start(a: GPUAdapter) { const d = await a.requestDevice();\n" +
     "return { submit: (all: object[]) => { d.queue.submit(all); },\n" +
     "destroy: () => { d.destroy(); } }; }",
+  [],
+);
+
+lasting(
+  "what a device that is destroyed has made",
+  "export class Engine { device!: GPUDevice; depth?: GPUTexture;\n" +
+    "async init(a: GPUAdapter) { this.device = await a.requestDevice();\n" +
+    "this.depth = this.device.createTexture({}); } destroy() { this.device.destroy(); } }\n" +
+    "export async function bench(a: GPUAdapter) { const d = await a.requestDevice();\n" +
+    "const list: GPUBuffer[] = []; list.push(d.createBuffer({ size: 4 }));\n" +
+    "const n = list.map((b) => b.size); d.destroy(); return n; }",
+  [],
+);
+lasting(
+  "a device that a class asks for",
+  "export class Gpu { device!: GPUDevice; async init(a: GPUAdapter) {\n" +
+    "this.device = await a.requestDevice(); } submit() { this.device.queue.submit([]); } }",
+  [],
+);
+const map = (method: string): string =>
+  "export class Shadow { map?: GPUTexture; constructor(readonly d: GPUDevice) {}\n" + `${method} }`;
+lasting(
+  "a field that one branch ends and the other fills",
+  map(
+    "set(on: boolean) { if (!on) { this.map?.destroy(); this.map = undefined; }\n" +
+      "else if (!this.map) this.map = this.d.createTexture({}); }",
+  ),
+  [],
+);
+lasting(
+  "a field that is emptied before it is filled again",
+  map(
+    "set(n: number) { this.map?.destroy(); this.map = undefined; if (n === 0) return;\n" +
+      "this.map = this.d.createTexture({ n }); }",
+  ),
+  [],
+);
+lasting(
+  "a field that its class gives away",
+  map(
+    "bake() { this.map?.destroy(); this.map = this.d.createTexture({}); }\n" +
+      "take() { const t = this.map; this.map = undefined; return t; }",
+  ),
+  [],
+);
+lasting(
+  "a queue of the module that is emptied later",
+  "const queue: { destroy(): void }[] = [];\nexport const flush = () => { for (const x of " +
+    "queue.splice(0)) x.destroy(); };\nconst defer = (x: { destroy(): void }) => { " +
+    "queue.push(x); };\n" +
+    map(
+      "fill() { if (this.map) return; this.map = this.d.createTexture({}); }\n" +
+        "drop() { if (this.map) defer(this.map); this.map = undefined; }",
+    ),
+  [],
+);
+lasting(
+  "a pool that takes back what it gives out",
+  "export class Pool { private all = new Set<GPUBuffer>(); constructor(private d: GPUDevice) {}\n" +
+    "acquire(size: number): GPUBuffer { const b = this.d.createBuffer({ size }); " +
+    "this.all.add(b); return b; }\n" +
+    "release(b: GPUBuffer) { if (this.all.delete(b)) b.destroy(); } }",
+  [],
+);
+lasting(
+  "a field that is given to who may end it",
+  "declare function onExit(x: { destroy(): void }): void;\nexport class B { t: GPUTexture; " +
+    "constructor(d: GPUDevice) { this.t = d.createTexture({}); onExit(this.t); } }",
+  [],
+);
+lasting(
+  "a static field",
+  "export class Masks { static shared?: GPUBuffer; static #all = new Map<string, GPUBuffer>();\n" +
+    "static get(d: GPUDevice) { Masks.shared ??= d.createBuffer({ size: 4 }); " +
+    "return Masks.shared.size; }\n" +
+    "static of(d: GPUDevice, k: string) { let b = Masks.#all.get(k); if (!b) {\n" +
+    "b = d.createBuffer({ size: 4 }); Masks.#all.set(k, b); } return b.size; } }",
+  [],
+);
+lasting(
+  "fields that a loop over all ends",
+  "export class Pair { a: GPUBuffer; constructor(d: GPUDevice) { " +
+    "this.a = d.createBuffer({ size: 4 }); }\n" +
+    "finish() { for (const x of Object.values(this)) x?.destroy?.(); } }",
   [],
 );
 

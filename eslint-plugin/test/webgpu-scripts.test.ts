@@ -43,6 +43,11 @@ script(
   "export function f(gl, spec) { const b = gl.createBuffer(spec.buffer); return b.size; }",
   [],
 );
+script(
+  "a description that another device is given",
+  "export function f(audioDevice, o) { const b = audioDevice.createBuffer(o.rate); b.play(); }",
+  [],
+);
 script("what a device is given as data", local("device.createBuffer([1, 2, 3])"), []);
 
 const given = (store: string): string =>

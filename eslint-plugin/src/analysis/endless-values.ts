@@ -6,14 +6,15 @@
 import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
 import type { FreshValue, Outcome } from "./consume.ts";
-import { endingsOf } from "./endings.ts";
+import { endingsOf, endsDevice, isDevice } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import { ownedMembers, type Member } from "./members.ts";
 import type { Owned } from "./oracle.ts";
 import { isAnything, isHolder } from "../owner.ts";
 import type { Session } from "./session.ts";
-import { baseOf, hasBody, someWithin, within, type CallLike } from "./syntax.ts";
+import { baseOf, hasBody, within, type CallLike } from "./syntax.ts";
+import { isToReplace } from "./trail-ends.ts";
 import type { Path } from "./trail-path.ts";
 import { fieldNameOf, isEndedFromOutside, isField } from "./trail-fields.ts";
 import { Trail } from "./trails.ts";
@@ -48,6 +49,7 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   const countsAll = isProtocol || settings.untilExit === "reported";
   if (isAnything(owned.owner) || (isHolder(owned.owner, settings) && !countsAll)) return [];
   if (!goesOn.has(outcome) || ts.isPropertyAccessExpression(node)) return [];
+  if (owned.owner.policy === "generic" && goesWithDevice(session, node)) return [];
   const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
   if (!enclosingFunction(node) && !isInitial) return [];
   return pathsTo(owned).flatMap((path) => {
@@ -63,6 +65,15 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     );
     return [{ made: node, owned, trail: nodes, ...named(place, node) }];
   });
+}
+
+/** Whether a device is asked for, or one made where it is destroyed, which ends what it made. */
+function goesWithDevice(session: Session, node: CallLike): boolean {
+  if (isDevice(session, node)) return true;
+  const around: ts.Node[] = [];
+  for (let at = enclosingFunction(node); at; at = enclosingFunction(at)) around.push(at);
+  const holder = ts.findAncestor(node, ts.isClassLike);
+  return [...around, ...(holder ? [holder] : [])].some((at) => endsDevice(session, at));
 }
 
 /** Whether no scope frees a value: it is made outside of any, or as what a scope gives. */
@@ -106,25 +117,13 @@ function isFilledHere(
  * Whether something ends what a class puts into a field, there or wherever it gets to, and not only
  * to put another in its place.
  */
-export const isEndedSomewhere = (session: Session, { makes }: Member): boolean =>
+export const isEndedSomewhere = (session: Session, { name, makes }: Member): boolean =>
   makes.some((at) => {
     const owned = session.oracle.ownedAt(at);
     if (!owned) return false;
     const ends = pathsTo(owned).flatMap((path) => new Trail(session, owned).endsOf(at, path));
-    return ends.some((end) => !isToReplace(session, end, makes));
+    return ends.some((end) => !isToReplace(session, end, name, makes));
   });
-
-/** `this.x.destroy(); this.x = make();`, `old.destroy(); this.makeX();` */
-function isToReplace({ oracle }: Session, end: ts.Node, makes: readonly ts.Node[]): boolean {
-  const home = enclosingFunction(end);
-  if (!home) return false;
-  return someWithin(home, (node) => {
-    if (node.pos < end.end) return false;
-    if (makes.some((at) => at === node)) return true;
-    const body = ts.isCallExpression(node) ? oracle.callee(node).body : undefined;
-    return body !== undefined && makes.some((at) => within(at, body));
-  });
-}
 
 /** What becomes of a value that somebody may end later. */
 const goesOn: ReadonlySet<Outcome> = new Set(["bound", "assigned", "returned", "kept", "unknown"]);

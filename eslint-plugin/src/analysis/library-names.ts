@@ -60,7 +60,7 @@ export function isDescribed(context: NameContext, call: ts.CallExpression, owner
   if (!ts.isObjectLiteralExpression(literal)) {
     const asked = ts.isPropertyAccessExpression(target) ? target.name : target;
     const isOpen = ts.isIdentifier(literal) || ts.isPropertyAccessExpression(literal);
-    return isOpen && /device$/i.test(asked.getText());
+    return isOpen && /^[_#]*(gpu)?device$/i.test(asked.getText());
   }
   const fields = literal.properties.map((p) => (p.name ? memberName(p.name) : ""));
   return known.fields.every((field) => fields.includes(field));

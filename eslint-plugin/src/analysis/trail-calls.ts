@@ -47,12 +47,11 @@ export function followArgument(trail: Trail, call: CallLike, node: ts.Node, path
   const mayOnlyAsk = trail.isWhole && callee.builtin && !isScope && owner.policy === "generic";
   if (mayOnlyAsk && !isPromiseEnd(trail, call)) return; // `structuredClone(x)`
   const effect = session.effect(call, at.argument, ownedIn(trail, at.argument, path));
-  if (isScope) trail.stop();
+  if (isScope) trail.end(call);
   else if (effect === "passes") trail.climb(call, path);
   else if (ts.isCallExpression(call) && session.oracle.is(callee, owner.keep.functions, owner))
     moved(trail, call, path);
-  else if (effect === "disposes") trail.end(call);
-  else if (!onlyLooksAt(effect) || isPromiseEnd(trail, call)) trail.stop();
+  else if (!onlyLooksAt(effect) || isPromiseEnd(trail, call)) trail.end(call);
 }
 
 /** A literal that holds the value: its type is dear to find out, and tells no more. */
@@ -223,7 +222,7 @@ export function followMethod(
   const { effect } = session.transfer(access.expression);
   const bodies = bodiesOf(trail, call, callee);
   const isUntypedEnd = bodies.length === 0 && trail.owned.owner.dispose.methods.includes(name);
-  if (isOfScope(trail, callee)) trail.stop();
+  if (isOfScope(trail, callee)) trail.end(call);
   else if (path.length === 0 && isUntypedEnd) trail.end(call);
   else if (path.length === 0 && bodies.length > 0) {
     const isEnd = effect === "disposes" && bodies.every((body) => endsAll(trail, body));

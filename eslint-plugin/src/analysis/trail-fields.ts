@@ -7,7 +7,8 @@ import { sourcesOf } from "./call-index.ts";
 import { isExported } from "./exported.ts";
 import { accessesByName, elementsByName } from "./field-index.ts";
 import type { Session } from "./session.ts";
-import { isTarget, memberName, someWithin, wellKnownSymbol, within } from "./syntax.ts";
+import { isStatic } from "./members.ts";
+import { isTarget, memberName, someWithin, unwrap, wellKnownSymbol, within } from "./syntax.ts";
 import { leavesWithoutEnd } from "./trail-closures.ts";
 import type { Path } from "./trail-path.ts";
 import type { Trail } from "./trails.ts";
@@ -25,6 +26,7 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
     if (
       !holder ||
       text === "" ||
+      (trail.isWhole && isStatic(field)) ||
       isManager(trail, holder) ||
       (isOpen(holder) && !isEndedFromOutside(trail.session, holder))
     ) {
@@ -38,7 +40,7 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
       for (const element of oracle.facts.of(file, elementsByName).get(text) ?? [])
         trail.bind(element.name, path);
     }
-    if (readsAllFields(holder)) trail.stop();
+    if (readsAllFields(holder)) trail.end(holder);
     for (const access of readsByKey(holder)) trail.climb(access, path);
   });
 }
@@ -127,7 +129,8 @@ function readsByKey(holder: ts.ClassLikeDeclaration): readonly ts.ElementAccessE
   const found: ts.ElementAccessExpression[] = [];
   someWithin(holder, (node) => {
     const isKey =
-      ts.isElementAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword;
+      ts.isElementAccessExpression(node) &&
+      unwrap(node.expression).kind === ts.SyntaxKind.ThisKeyword;
     const isRead = isKey && wellKnownSymbol(node.argumentExpression) === undefined;
     if (isRead && !isTarget(node)) found.push(node);
     return false;

@@ -18,6 +18,7 @@ import type { Session } from "./session.ts";
 import { hasBody, isUsingList, unwrap, wellKnownSymbol, type FunctionWithBody } from "./syntax.ts";
 import { callbackResult, followArgument, followMethod } from "./trail-calls.ts";
 import { isCarriedOff, mayEnd } from "./trail-closures.ts";
+import { givesForGood } from "./trail-ends.ts";
 import { inField, isField, isHidden } from "./trail-fields.ts";
 import { leadsTo, nameOf, type Path } from "./trail-path.ts";
 import { store } from "./trail-places.ts";
@@ -119,7 +120,7 @@ export class Trail {
     this.#seen.set(fn, this.#seen.get(fn) ?? new Set());
   }
 
-  /** It is ended there. */
+  /** It is ended there, or given to who may end it. */
   end(at: ts.Node): void {
     this.#ends.push(at);
     this.stop();
@@ -270,7 +271,7 @@ export class Trail {
       followMethod(this, call, access, path);
     else if (path.length === 0) {
       if (this.#endsPart(top)) this.end(call);
-      else if (this.#givesAway(access)) this.stop();
+      else if (this.#givesAway(access)) this.end(access);
     } else if (leadsTo(access.name.text, path) && !/^(length|size)$/.test(access.name.text))
       this.climb(access, path.slice(1));
   }
@@ -297,7 +298,8 @@ export class Trail {
     if (wellKnownSymbol(key) !== undefined) {
       const isCalled = ts.isCallExpression(parent) && parent.expression === access;
       const isWhole = path.length === 0 || path[0] === "*";
-      if (isWhole || !isCalled || this.session.transfer(node).effect === "disposes") this.stop();
+      if (isWhole || !isCalled || this.session.transfer(node).effect === "disposes")
+        this.end(access);
       return;
     }
     const isNamed = ts.isStringLiteralLike(key);
@@ -307,7 +309,7 @@ export class Trail {
   #declared({ name, parent }: ts.VariableDeclaration, path: Path): void {
     const isFreed = ts.isVariableDeclarationList(parent) && isUsingList(parent);
     const isWhole = path.length === 0 || path[0] === "*";
-    if (isFreed && (isWhole || this.#isOfLibrary(name))) this.stop();
+    if (isFreed && (isWhole || this.#isOfLibrary(name))) this.end(name);
     else this.bind(name, path);
   }
 
@@ -359,11 +361,9 @@ export class Trail {
     this.later(declaration, path, "name", () => {
       const home = ts.isParameter(declaration)
         ? declaration.parent
-        : enclosingFunction(declaration);
-      if (!home) {
-        this.stop(); // may last as long as the program
-        return;
-      }
+        : (enclosingFunction(declaration) ?? declaration.getSourceFile());
+      if (ts.isSourceFile(home)) this.stop(); // may last as long as the program
+      if (this.#isOver) return;
       this.found(declaration, path);
       for (const id of referencesTo(this.session.oracle, declaration, name, home)) {
         if (!this.isWhole && isCarriedOff(this.session, id, home)) this.stop();
@@ -398,7 +398,8 @@ export class Trail {
       }
       const calls = this.callsOf(fn);
       const isNeverCalled = calls?.length === 0 && ts.isMethodDeclaration(fn);
-      if (this.isWhole && isNeverCalled) this.#isGivenOut = true;
+      if (this.isWhole && isNeverCalled && givesForGood(this.session, fn)) this.end(fn);
+      else if (this.isWhole && isNeverCalled) this.#isGivenOut = true;
       else if (!calls || calls.length === 0) this.stop();
       else for (const call of calls) this.climb(call, path);
     });
@@ -414,8 +415,9 @@ export class Trail {
     if (reads.length > 0 || held.some((found) => found.length === 0)) return undefined;
     const property = bindingOf(fn) ?? (ts.isMethodDeclaration(fn) ? fn : undefined);
     const isOfObject = property && ts.isObjectLiteralExpression(property.parent);
+    const countsAll = !isOpen || isTestFile(fn.getSourceFile());
     const all = [...calls, ...held.flat()].filter(
-      (call) => !isOpen || !isTestFile(call.getSourceFile()),
+      (call) => countsAll || !isTestFile(call.getSourceFile()),
     );
     return isOfObject && all.length === 0 ? undefined : all;
   }

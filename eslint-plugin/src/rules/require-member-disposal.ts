@@ -5,11 +5,13 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
+import { isInStatic } from "../analysis/class-makers.ts";
 import { keptState } from "../analysis/component-state.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import {
   endlessMembers,
   endsDevice,
+  isDevice,
   isOnlyLent,
   isSetBy,
   leftToBase,
@@ -265,7 +267,9 @@ function endlessOf(
   const isGeneric = members[0]!.owned.owner.policy === "generic";
   if (baseOf(node) && !isGeneric) return [];
   if (always && !baseOf(node)) {
-    const all = members.filter((m) => !isEndedSomewhere(session, m));
+    const all = members.filter(
+      (m) => !isDevice(session, m.at) && !isInStatic(m.at, node) && !isEndedSomewhere(session, m),
+    );
     return isGeneric ? all.slice(0, 1) : all;
   }
   const grows = (): readonly Member[] =>
