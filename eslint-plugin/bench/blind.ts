@@ -37,7 +37,7 @@ const percent = (part: number, whole: number): string =>
 const log = new URL("./sealed.txt", import.meta.url);
 const maxRuns = 3;
 /** Opens the runs of the present sealed set in the log; those above it are of sets now open. */
-const present = "# The third sealed set";
+const present = "# The fourth sealed set";
 /** Of a repository with more files than this only the folder of the fix is written. */
 const mostFiles = 5000;
 
@@ -99,6 +99,8 @@ export function sealedRecall(): string {
       `lint: expected fewer than ${String(maxRuns)} sealed runs, got ${String(runs)}`,
     );
   const sealed = sealedFixes();
+  if (sealed.length === 0)
+    throw new Error("lint: expected rows in sealed-fixes.txt, got none; collect a set first");
   const missing = [...new Set(sealed.map((f) => f.repo))].filter((r) => "missing" in repository(r));
   if (missing.length > 0)
     throw new Error(`lint: expected every sealed repository, got none of ${missing.join(", ")}`);
