@@ -84,7 +84,7 @@ export class Trail {
     return !this.#isOver && isKept;
   }
 
-  /** All that surely ends such a value, whatever else becomes of it. */
+  /** All that ends such a value or gives it to who may, whatever else becomes of it. */
   endsOf(made: ts.Expression, path: Path): readonly ts.Node[] {
     this.#asksForEnds = true;
     this.#walk(made, path);
