@@ -216,6 +216,11 @@ lasting(
     "constructor(d: GPUDevice) { this.t = d.createTexture({}); onExit(this.t); } }",
   [],
 );
+const handed = (call: string): string =>
+  "declare const lib: { own(x: object): void };\nexport class B { t: GPUTexture; " +
+  `constructor(d: GPUDevice) { this.t = d.createTexture({}); ${call} } }`;
+lasting("an object that is handed whole to who may end it", handed("lib.own(this);"), []);
+lasting("an object that is only looked at", handed("Object.isFrozen(1); String(this);"), [M]);
 lasting(
   "a static field",
   "export class Masks { static shared?: GPUBuffer; static #all = new Map<string, GPUBuffer>();\n" +

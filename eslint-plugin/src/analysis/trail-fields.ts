@@ -40,7 +40,8 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
       for (const element of oracle.facts.of(file, elementsByName).get(text) ?? [])
         trail.bind(element.name, path);
     }
-    if (readsAllFields(holder)) trail.end(holder);
+    if (readsAllFields(holder) || (trail.isWhole && isHandedWhole(trail.session, holder)))
+      trail.end(holder);
     for (const access of readsByKey(holder)) trail.climb(access, path);
   });
 }
@@ -123,6 +124,16 @@ const readsAllFields = (holder: ts.ClassLikeDeclaration): boolean =>
       (ts.isSpreadAssignment(parent) ||
         (ts.isCallExpression(parent) && parent.expression.getText().startsWith("Object."))),
   );
+
+/** `tf.dispose(this)`, `registry.register(this)`: others may end all that an object has. */
+const isHandedWhole = ({ oracle }: Session, holder: ts.ClassLikeDeclaration): boolean =>
+  someWithin(holder, (node) => {
+    const { parent } = node;
+    const isGiven = node.kind === ts.SyntaxKind.ThisKeyword && ts.isCallExpression(parent);
+    if (!isGiven || parent.expression === node) return false;
+    const { body, builtin, name } = oracle.callee(parent);
+    return body === undefined && (!builtin || name === "register");
+  });
 
 /** `this[key]`, which may be any field of a class. */
 function readsByKey(holder: ts.ClassLikeDeclaration): readonly ts.ElementAccessExpression[] {
