@@ -433,4 +433,16 @@ webgpu(
   [],
 );
 
+const listed = (more: string): string =>
+  "export class Scene { a: GPUBuffer; b: GPUBuffer; #ends: (() => void)[] = [];\n" +
+  "constructor(d: GPUDevice) { this.a = d.createBuffer({ size: 4 });\n" +
+  `this.#ends.push(() => this.a.destroy()); this.b = d.createBuffer({ size: 4 }); ${more} }\n` +
+  "destroy() { for (const end of this.#ends) end(); this.#ends.length = 0; } }";
+webgpu(
+  "fields that a list of functions ends",
+  listed("this.#ends.push(() => this.b.destroy());"),
+  [],
+);
+webgpu("a field that a list of functions leaves", listed(""), [M]);
+
 test.run();

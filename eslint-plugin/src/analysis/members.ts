@@ -263,7 +263,7 @@ export const managed = (
 
 /**
  * Some members and every method of the class they call, directly or not, with functions that are
- * put into a field they speak of: `this.#end = () => { … }`.
+ * put into a field they speak of: `this.#end = () => { … }`, `this.ends.push(() => { … })`.
  */
 export function reach(
   facts: Facts,
@@ -308,7 +308,7 @@ interface Named {
   method: ts.Node;
 }
 
-/** The functions that a class puts into its fields, by the name of the field. */
+/** The functions that a class puts into its fields and lists in them, by the name of the field. */
 function functionsInFields(node: ts.ClassLikeDeclaration): readonly Named[] {
   const found: Named[] = [];
   const note = (name: string, value: ts.Expression): void => {
@@ -320,6 +320,10 @@ function functionsInFields(node: ts.ClassLikeDeclaration): readonly Named[] {
       note(memberName(inner.name), inner.initializer);
     const field = ts.isBinaryExpression(inner) && fieldOfThis(inner.left);
     if (field && assigns(inner)) note(field.name.text, inner.right);
+    const target = ts.isCallExpression(inner) ? inner.expression : undefined;
+    const list = target && ts.isPropertyAccessExpression(target) && fieldOfThis(target.expression);
+    if (list && ts.isCallExpression(inner) && puts(target.name.text))
+      for (const value of putValues(target.name.text, inner.arguments)) note(list.name.text, value);
     ts.forEachChild(inner, visit);
   };
   node.members.forEach(visit);
