@@ -133,15 +133,16 @@ function constructors(
   declarations: readonly ts.Declaration[],
 ): ts.Declaration[] {
   const found = declarations.flatMap((declaration) =>
-    ts.isClassLike(declaration) ? [constructorOf(context, declaration, 0)] : [],
+    ts.isClassLike(declaration) ? [constructorOf(context, declaration)] : [],
   );
   return found.length > 0 ? found : [...declarations];
 }
 
-function constructorOf(
-  context: CalleeContext,
+/** What `new` runs: the constructor of a class or of one above it; with neither, the class. */
+export function constructorOf(
+  context: Pick<CalleeContext, "declarationAt">,
   node: ts.ClassLikeDeclaration,
-  hops: number,
+  hops = 0,
 ): ts.Declaration {
   const own = node.members.find((m) => ts.isConstructorDeclaration(m) && m.body !== undefined);
   if (own) return own;

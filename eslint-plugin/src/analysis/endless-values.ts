@@ -49,13 +49,13 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   const countsAll = isProtocol || settings.untilExit === "reported";
   if (isAnything(owned.owner) || (isHolder(owned.owner, settings) && !countsAll)) return [];
   if (!goesOn.has(outcome) || ts.isPropertyAccessExpression(node)) return [];
-  if (owned.owner.policy === "generic" && goesWithDevice(session, node)) return [];
   const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
   if (!enclosingFunction(node) && !isInitial) return [];
   return pathsTo(owned).flatMap((path) => {
     const trail = new Trail(session, owned);
     // most values end, and nothing else need be asked of them
     if (!trail.isEndless(node, path) || !isOutOfScopes(session, node, trail)) return [];
+    if (owned.owner.policy === "generic" && endsWithDevice(session, node)) return [];
     const file = node.getSourceFile();
     const place = placeOf(trail, file);
     const isPlain = owned.owner.policy === "generic" && !countsAll;
@@ -68,7 +68,7 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
 }
 
 /** Whether a device is asked for, or one made where it is destroyed, which ends what it made. */
-function goesWithDevice(session: Session, node: CallLike): boolean {
+function endsWithDevice(session: Session, node: CallLike): boolean {
   if (isDevice(session, node)) return true;
   const around: ts.Node[] = [];
   for (let at = enclosingFunction(node); at; at = enclosingFunction(at)) around.push(at);

@@ -4,7 +4,7 @@
  * the standard library that build one thing of another. Used by `trails.ts`.
  */
 import ts from "typescript";
-import { functionHanded } from "./callee.ts";
+import { constructorOf, functionHanded } from "./callee.ts";
 import { heirsOf } from "./class-makers.ts";
 import { containerMethod, puts } from "./containers.ts";
 import { lineage } from "./holders.ts";
@@ -24,7 +24,7 @@ import {
   type FunctionWithBody,
 } from "./syntax.ts";
 import { functionsOf, implementationsOf } from "./possible-callees.ts";
-import type { Path } from "./trail-path.ts";
+import { visits, type Path } from "./trail-path.ts";
 import { mayEnd } from "./trail-closures.ts";
 import { into } from "./trail-places.ts";
 import type { Trail } from "./trails.ts";
@@ -107,9 +107,9 @@ function bodiesOf(trail: Trail, call: CallLike, callee: Callee): readonly Functi
 /** `super(part)`: the nearest constructor of the classes above. */
 function constructorAbove({ session }: Trail, call: ts.Node): readonly FunctionWithBody[] {
   const holder = ts.findAncestor(call, ts.isClassLike);
-  const above = holder ? lineage(holder, session.oracle).slice(1) : [];
-  const all = above.flatMap(({ members }) => members.filter(ts.isConstructorDeclaration));
-  return all.filter((fn) => hasBody(fn)).slice(0, 1);
+  const [, above] = holder ? lineage(holder, session.oracle) : [];
+  const found = above && constructorOf(session.oracle, above);
+  return found && ts.isConstructorDeclaration(found) && hasBody(found) ? [found] : [];
 }
 
 const isNamed = (member: ts.ClassElement, name: string): boolean =>
@@ -203,7 +203,6 @@ const gives: Readonly<Record<"one" | "same", RegExp>> = {
   one: /^(at|get|pop|shift|find|findLast)$/,
   same: /^(values|filter|slice|splice|reverse|sort|toReversed|toSorted|with|flat|concat)$/,
 };
-const visits = /^(forEach|map|flatMap|some|every|filter|find(Last)?(Index)?)$/;
 
 /** Whether a method puts something in, asks which values there are, or takes some out of sight. */
 const leavesRest = (name: string): boolean =>

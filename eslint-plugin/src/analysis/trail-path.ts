@@ -11,6 +11,9 @@ import { memberName } from "./syntax.ts";
  */
 export type Path = readonly string[];
 
+/** Methods of containers that give each value to a callback first. */
+export const visits = /^(forEach|map|flatMap|some|every|filter|find(Last)?(Index)?)$/;
+
 /** Whether the first step of a path may be a name. */
 export const leadsTo = (name: string, [first]: Path): boolean => first === name || first === "*";
 

@@ -8,7 +8,7 @@ import { handedTo } from "./callbacks.ts";
 import { returnsOf } from "./fate.ts";
 import { hasBody, isNullish, unwrap, type CallLike } from "./syntax.ts";
 import { inField, isField } from "./trail-fields.ts";
-import { leadsTo, nameOf, type Path } from "./trail-path.ts";
+import { leadsTo, nameOf, visits, type Path } from "./trail-path.ts";
 import type { Trail } from "./trails.ts";
 
 /** Something is put into a place that an expression names. */
@@ -150,8 +150,8 @@ function intoGivenTo(trail: Trail, parameter: ts.ParameterDeclaration, path: Pat
 /** `parts.forEach((part) => (part.points = made))`: who has the list has it then. */
 function intoListOf(trail: Trail, host: CallLike, index: number, path: Path): void {
   const { builtin, name, receiver } = trail.session.oracle.callee(host);
-  const isVisit = /^(forEach|map|flatMap|filter|some|every|find|findLast)$/.test(name);
-  if (builtin && receiver && isVisit && index === 0) into(trail, receiver, ["*", ...path]);
+  if (builtin && receiver && visits.test(name) && index === 0)
+    into(trail, receiver, ["*", ...path]);
   else trail.stop();
 }
 
