@@ -12,7 +12,7 @@ import { freshOwned, isLentOrUsed } from "./left-behind.ts";
 import { isCalledForMore } from "./made-again.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { hasBody, isTarget, memberName, unwrap, type FunctionWithBody } from "./syntax.ts";
+import { isTarget, memberName, unwrap, type FunctionWithBody } from "./syntax.ts";
 
 /** A value that only closures know of, which offer nothing to end it. */
 export interface Endless {
@@ -27,20 +27,29 @@ export interface Endless {
 export function endlessObjects(session: Session, file: ts.SourceFile): Endless[] {
   return session.oracle.facts.functions(file).flatMap((fn) => {
     const maker = nameOf(fn);
-    if (maker === undefined || !hasBody(fn) || !givesEndless(session, fn)) return [];
-    const [first] = session.oracle.facts
-      .variables(file)
-      .filter((v) => enclosingFunction(v) === fn && !mayNotRunOnce(v, fn))
-      .flatMap((v) => keptByClosures(session, fn, v) ?? []);
-    if (!first || endsDevice(session, fn)) return [];
+    const first = maker === undefined ? undefined : keptByObjectOf(session, fn);
+    if (maker === undefined || !first) return [];
     const { calls } = callSitesOf(session.oracle, fn, "program");
     const counts = session.settings.untilExit === "reported" || isCalledForMore(session, calls);
     return counts ? [{ ...first, maker }] : [];
   });
 }
 
+/** The first value that the objects of functions which a function gives keep without an end. */
+export function keptByObjectOf(
+  session: Session,
+  fn: FunctionWithBody,
+): Omit<Endless, "maker"> | undefined {
+  if (!givesEndless(session, fn) || endsDevice(session, fn)) return undefined;
+  const [first] = session.oracle.facts
+    .variables(fn.getSourceFile())
+    .filter((v) => enclosingFunction(v) === fn && !mayNotRunOnce(v, fn))
+    .flatMap((v) => keptByClosures(session, fn, v) ?? []);
+  return first;
+}
+
 /** Whether all that a function returns are objects of functions of which none may free anything. */
-function givesEndless(session: Session, fn: FunctionWithBody): boolean {
+export function givesEndless(session: Session, fn: FunctionWithBody): boolean {
   const values = session.oracle.facts.of(fn, returnsOf).map(unwrap);
   return (
     values.length > 0 &&

@@ -221,7 +221,7 @@ export const isLentOrUsed = (session: Session, id: ts.Identifier, owned: Owned):
   onlyUsed(session, id) || isUsedThere(session, id, owned);
 
 /** `painter.texture.destroy()`: frees something in an object. */
-function endsPart(id: ts.Identifier): boolean {
+export function endsPart(id: ts.Identifier): boolean {
   const { kind, node } = fateOf(id);
   if (kind !== "read") return false;
   const next = fateOf(node as ts.Expression);

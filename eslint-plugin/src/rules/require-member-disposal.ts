@@ -5,13 +5,10 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { isInStatic } from "../analysis/class-makers.ts";
 import { keptState } from "../analysis/component-state.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import {
-  endlessMembers,
   endsDevice,
-  isDevice,
   isOnlyLent,
   isSetBy,
   leftToBase,
@@ -20,7 +17,6 @@ import {
 } from "../analysis/endings.ts";
 import {
   endlessFields,
-  isKeptToTheEnd,
   leftByClosures,
   leftInFile,
   leftInRecords,
@@ -33,11 +29,10 @@ import {
   inheritsFromOwn,
   isLeftByBase,
 } from "../analysis/inherited-endings.ts";
+import { membersDueAnEnd } from "../analysis/endless-classes.ts";
 import { endlessObjects } from "../analysis/endless-objects.ts";
-import { isEndedSomewhere } from "../analysis/endless-values.ts";
+import { endlessParts } from "../analysis/endless-parts.ts";
 import { leftOfGiven } from "../analysis/handed-over.ts";
-import { isOfferedByName } from "../analysis/entry-points.ts";
-import { isMadeAgain, onlyGrows } from "../analysis/made-again.ts";
 import type { Owned } from "../analysis/oracle.ts";
 import { leftOutOf, leftWhereEmptied, mentionsOf } from "../analysis/partial-records.ts";
 import {
@@ -66,6 +61,7 @@ type Id =
   | "endless"
   | "closure"
   | "noEnd"
+  | "noEndInside"
   | "nowhere"
   | "forgotten"
   | "unended"
@@ -122,6 +118,9 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     noEnd:
       "`{{ field }}` holds a {{ noun }} made here, and what `{{ maker }}` gives has no " +
       "`destroy()`; give it one.",
+    noEndInside:
+      "`{{ field }}` keeps {{ noun }}s that nobody can free: it has no `destroy()`, nor has what " +
+      "holds it; give both one.",
     nowhere:
       "`{{ field }}` may hold the {{ noun }} that `{{ name }}` makes, which is {{ ended }} " +
       "nowhere; do so with the field.",
@@ -142,9 +141,9 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
         data: { field: label, noun, method: `${ending}()`, other: other ?? "" },
       });
     };
+    const all = file.session.settings.untilExit === "reported";
     for (const node of file.facts.classes(file.file)) {
-      const all = options.requireDispose || file.session.settings.untilExit === "reported";
-      const forgotten = checkClass(file, node, all, report);
+      const forgotten = checkClass(file, node, all || options.requireDispose, report);
       checkLoops(file, node, forgotten, report);
       checkGiven(file, node, report);
       checkSuper(file, node, report);
@@ -153,6 +152,8 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     }
     leftByClosures(file.session, file.file).forEach(tell);
     leftInFile(file.session, file.file).forEach(tell);
+    for (const { label, at, noun } of all ? endlessParts(file.session, file.file) : [])
+      report({ mark: markOf(at), messageId: "noEndInside", data: { field: label, noun } });
     for (const { label, at, noun, maker } of endlessObjects(file.session, file.file))
       report({
         mark: markOf(unwrap(at)),
@@ -210,7 +211,7 @@ function checkClass(
           messageId: "inherited",
           data: { field: `this.${m.name}`, noun: m.owned.owner.noun, method: endOf(m.owned) },
         });
-    for (const m of endlessOf(file.session, node, members, requireDispose))
+    for (const m of membersDueAnEnd(file.session, node, members, requireDispose))
       report({
         mark: markOf(m.at),
         messageId: "noDispose",
@@ -252,36 +253,6 @@ function checkClass(
     forgotten.add(data.field);
   }
   return forgotten;
-}
-
-/**
- * The fields for which a class that has no ending should have one: of GPU objects, one is enough to
- * say so.
- */
-function endlessOf(
-  session: Session,
-  node: ts.ClassLikeDeclaration,
-  members: readonly Member[],
-  always: boolean,
-): readonly Member[] {
-  const isGeneric = members[0]!.owned.owner.policy === "generic";
-  if (baseOf(node) && !isGeneric) return [];
-  if (always && !baseOf(node)) {
-    const all = members.filter(
-      (m) => !isDevice(session, m.at) && !isInStatic(m.at, node) && !isEndedSomewhere(session, m),
-    );
-    return isGeneric ? all.slice(0, 1) : all;
-  }
-  const grows = (): readonly Member[] =>
-    baseOf(node) ? [] : members.filter((m) => onlyGrows(session, node, m));
-  if (!isGeneric) return isMadeAgain(session, node) ? members : grows();
-  const [first] = endlessMembers(session, node);
-  const comesAndGoes =
-    first !== undefined &&
-    (isMadeAgain(session, node) ||
-      isKeptToTheEnd(session, node) ||
-      isOfferedByName(session.oracle, node));
-  return comesAndGoes ? [first] : grows();
 }
 
 /** Fields that a constructor is given for good and that the ending of their class leaves. */
