@@ -12,7 +12,7 @@ import tseslint from "typescript-eslint";
 import { heads } from "./cases.ts";
 import { corpusDir } from "./corpus.ts";
 import { lintHead, type HeadResult } from "./heads.ts";
-import { lintFiles } from "./linting.ts";
+import { lintFiles, type Config } from "./linting.ts";
 
 /** The head that is timed. */
 export const timed = "tensorflow/tfjs-models";
@@ -43,13 +43,17 @@ const median = (list: readonly number[]): number =>
 export function timeOf(projects: HeadResult["projects"]): string {
   const biggest = [...projects].sort((a, b) => b.files.length - a.files.length).slice(0, 3);
   const foreign = { "@typescript-eslint": tseslint.plugin };
-  const measure = (rules: Record<string, unknown>, plugins: Record<string, unknown>): number => {
+  const measure = (
+    rules: Record<string, unknown>,
+    plugins: Record<string, unknown>,
+    config: Config = "recommended",
+  ): number => {
     let spent = 0;
     for (const { project, files } of biggest) {
       const lint = (r: Record<string, unknown>, p: Record<string, unknown>): number => {
         collect();
         const before = spentSoFar();
-        lintFiles(project, files, "tfjs", { rules: r, plugins: p, keep: true });
+        lintFiles(project, files, "tfjs", { rules: r, plugins: p, keep: true, config });
         return spentSoFar() - before;
       };
       lint({}, {});
@@ -62,12 +66,15 @@ export function timeOf(projects: HeadResult["projects"]): string {
   const files = biggest.reduce((n, p) => n + p.files.length, 0);
   const row = (name: string, ms: number): string =>
     `| ${name} | ${String(Math.round(ms))} | ${(ms / files).toFixed(1)} |`;
+  const { recommended, strict } = tenure.configs;
   const ours: number[] = [],
+    whole: number[] = [],
     misused: number[] = [],
     floating: number[] = [];
   for (let round = 0; round < 5; round++) {
     misused.push(measure({ "@typescript-eslint/no-misused-promises": "error" }, foreign));
-    ours.push(measure(tenure.configs.recommended.rules, { tenure }));
+    ours.push(measure(recommended.rules, { tenure }));
+    whole.push(measure(strict.rules, { tenure }, "strict"));
     floating.push(measure({ "@typescript-eslint/no-floating-promises": "error" }, foreign));
   }
   return (
@@ -76,7 +83,11 @@ export function timeOf(projects: HeadResult["projects"]): string {
     `against no-misused-promises: ${(median(ours) / median(misused)).toFixed(2)} (target ` +
     "1).\n\n| rules | ms | ms per file |\n| --- | --: | --: |\n" +
     [
-      row("tenure recommended (13 rules)", median(ours)),
+      row(
+        `tenure recommended (${String(Object.keys(recommended.rules).length)} rules)`,
+        median(ours),
+      ),
+      row(`tenure strict (${String(Object.keys(strict.rules).length)} rules)`, median(whole)),
       row("no-misused-promises", median(misused)),
       row("no-floating-promises", median(floating)),
     ].join("\n") +
