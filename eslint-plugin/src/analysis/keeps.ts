@@ -9,7 +9,7 @@ import { functionHanded } from "./callee.ts";
 import { fateOf } from "./fate.ts";
 import type { Callee, Owned } from "./oracle.ts";
 import type { Session } from "./session.ts";
-import { unwrap } from "./syntax.ts";
+import { someWithin, unwrap } from "./syntax.ts";
 
 /**
  * The expression a keeping call (`keep(t)`, `t.moveToOuter()`, `scope.detach(t)`) hands back
@@ -45,6 +45,7 @@ export function keptBy(
 export function lasts(session: Session, value: ts.Expression): boolean {
   const call = unwrap(value);
   const owned = session.oracle.ownedAt(call);
+  if (owned && isDetachedNext(session, call, owned.owner)) return true;
   if (!ts.isCallExpression(call) || owned?.shape !== "one") return false;
   const callee = session.oracle.callee(call);
   const kept = keptBy(session, call, callee, owned);
@@ -52,6 +53,36 @@ export function lasts(session: Session, value: ts.Expression): boolean {
   const isLasting = session.oracle.is(callee, owned.owner.lasting, owned.owner);
   return isLasting ? ts.isCallExpression(unwrap(kept)) : lasts(session, kept);
 }
+
+/** `const t = f(); … scope.detach(t);`: a name whose value no scope frees, on every way. */
+function isDetachedNext(session: Session, value: ts.Expression, owner: Owner): boolean {
+  const { kind, node } = fateOf(value);
+  if (owner.lasting.length === 0 || kind !== "bound") return false;
+  if (!ts.isVariableDeclaration(node) || !ts.isIdentifier(node.name)) return false;
+  const { text } = node.name;
+  const statement = node.parent.parent;
+  if (!ts.isVariableStatement(statement) || !ts.isBlock(statement.parent)) return false;
+  const { statements } = statement.parent;
+  for (const next of statements.slice(statements.indexOf(statement) + 1)) {
+    if (ts.isExpressionStatement(next) && isDetaching(session, next.expression, owner)) {
+      const call = next.expression as ts.CallExpression;
+      const { receiver } = session.oracle.callee(call);
+      const named = [...call.arguments, ...(receiver ? [receiver] : [])].map(unwrap);
+      if (named.some((n) => ts.isIdentifier(n) && n.text === text)) return true;
+    }
+    if (someWithin(next, isWayOut)) return false;
+  }
+  return false;
+}
+
+const isWayOut = (node: ts.Node): boolean =>
+  ts.isReturnStatement(node) || ts.isThrowStatement(node) || ts.isBreakOrContinueStatement(node);
+
+/** `scope.detach(t);`, `t.detachFromScope();`: no scope frees `t` after that. */
+export const isDetaching = ({ oracle }: Session, call: ts.Node, owner: Owner): boolean =>
+  ts.isCallExpression(call) &&
+  fateOf(call).kind === "dropped" &&
+  oracle.is(oracle.callee(call), owner.lasting, owner);
 
 /** The callback of a scope function that moves its result out, or of one that runs it inline. */
 export function scopeCallback(

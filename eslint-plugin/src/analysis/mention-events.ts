@@ -10,7 +10,7 @@ import { disposesArguments } from "./disposes.ts";
 import type { Frame, Verb } from "./events.ts";
 import { fateOf, type Fate } from "./fate.ts";
 import { gathered, givenBy, partGiven, receiverOf, soleName } from "./gathers.ts";
-import { keptBy } from "./keeps.ts";
+import { isDetaching, keptBy } from "./keeps.ts";
 import { isLentAt, namesOver } from "./lending.ts";
 import { effectInside, transferOf, type Transfer } from "./mention.ts";
 import { referencesTo } from "./references.ts";
@@ -120,11 +120,16 @@ function follow(
     case "passes": {
       const call = fate.node as ts.CallExpression;
       const kept = keptBy(session, call, session.oracle.callee(call), cell.owned) !== undefined;
+      if (kept && isDetaching(session, call, cell.owned.owner))
+        return frame.all(cell, "use", node, call);
       if (kept || fate.literal || hops > 4) return frame.all(cell, "escape", node, call);
       return follow(session, frame, cell, node, transferOf(session, call, cell.owned), hops + 1);
     }
     case "moves":
     case "takes":
+      if (isDetaching(session, fate.node, cell.owned.owner))
+        return frame.all(cell, "use", node, fate.node);
+      return handsOn(session, frame, cell, node, fate);
     case "stores":
     case "unknown":
       return handsOn(session, frame, cell, node, fate);

@@ -15,6 +15,7 @@ import { isExported } from "./exported.ts";
 import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
 import { accessesByName, elementsByName } from "./field-index.ts";
 import { isCompared } from "./looked-at.ts";
+import { isDetaching } from "./keeps.ts";
 import type { LostStore } from "./lost-stores.ts";
 import { managed } from "./members.ts";
 import { effectInside } from "./mention.ts";
@@ -240,6 +241,8 @@ export function deedOf(session: Session, mention: ts.Expression, depth = 0): Dee
     return deedOfNames(session, fate.node, depth);
   if (effect === "enters") return onlyLooksAt(effectInside(session, found)) ? "looks" : "other";
   if (effect === "moves" && ts.isExpressionStatement(fate.node.parent)) return "looks";
+  const owner = session.oracle.ownedAt(mention)?.owner;
+  if (owner && isDetaching(session, fate.node, owner)) return "looks";
   const isLook = onlyLooksAt(effect) || /^(receives|returns)$/.test(effect) || fate.kind === "read";
   return isLook && !isCompared(mention) ? "looks" : "other";
 }
