@@ -4,7 +4,16 @@
  * network allows. Nothing of them is ever written into this repository. Used by `main.ts`.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Aliases } from "./aliases.ts";
@@ -51,16 +60,19 @@ export function tfjsTypes(release: string): { modules: string } | { missing: str
   const folder = join(corpusDir, `node_modules-${release}`);
   const present = (m: string): boolean => existsSync(join(m, "@tensorflow", "tfjs-core"));
   if (present(folder)) return { modules: folder };
-  const inner = join(corpusDir, `types-${release}`, "node_modules");
+  const place = join(corpusDir, `types-${release}`);
+  const inner = join(place, "node_modules");
   if (present(inner)) return { modules: inner };
+  const unfinished = `${place}.part`; // an install that is cut short must not count
   try {
-    mkdirSync(dirname(inner), { recursive: true });
+    rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(unfinished, { recursive: true });
     execFileSync(
       "npm",
       [
         "install",
         "--prefix",
-        dirname(inner),
+        unfinished,
         "--no-save",
         "--ignore-scripts",
         "--legacy-peer-deps",
@@ -69,6 +81,7 @@ export function tfjsTypes(release: string): { modules: string } | { missing: str
       ],
       { stdio: ["ignore", "ignore", "pipe"], timeout: 240_000 },
     );
+    renameSync(unfinished, place);
     return { modules: inner };
   } catch {
     return { missing: `the types of @tensorflow/tfjs ${release} could not be installed` };
@@ -216,7 +229,11 @@ export function writeProject(
         .filter((f) => f.endsWith(".d.ts") && !f.includes("test"))
         .map((f) => join(modules, chainedDir, f))
     : [];
-  if (!existsSync(join(target, "node_modules"))) symlinkSync(modules, join(target, "node_modules"));
+  const linked = join(target, "node_modules");
+  if (!existsSync(linked)) {
+    rmSync(linked, { force: true }); // a link of theirs that leads nowhere
+    symlinkSync(modules, linked);
+  }
   writeFileSync(
     path,
     JSON.stringify({
