@@ -68,7 +68,7 @@ function workspaces(target: string, written: readonly string[]): Aliases {
   for (const path of written.filter((one) => /(^|\/)package\.json$/.test(one))) {
     const folder = dirname(join(target, path));
     const name = nameOf(join(target, path));
-    if (name === undefined || folder === target) continue;
+    if (name === undefined) continue;
     const entry = ["src/index.ts", "index.ts", "src/index.js", "index.js", "src", ""];
     found[name] = entry.map((one) => join(folder, one));
     found[`${name}/*`] = ["src/*", "*"].map((one) => join(folder, one));
