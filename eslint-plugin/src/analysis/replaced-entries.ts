@@ -55,7 +55,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     if (!home || !hasBody(home)) return [];
     const old = oldOf(session, put);
     if (!isHeld(session, put.table) && !(old && isOwnList(session, put.table))) return [];
-    const updates = old !== undefined || goesRound(session, put);
+    const updates = old !== undefined || goesRound(session, put) || isForFull(session, put);
     const owned = session.oracle.ownedAt(put.value);
     if (!owned || owned.shape === "many") return [];
     const isNew = session.freshness(put.value) === "fresh";
@@ -154,14 +154,50 @@ function isMadeFull({ oracle }: Session, table: ts.Expression): boolean {
 /** `items[next] = t` where `next = (next + 1) % most`: the places of a ring, one by one. */
 function goesRound(session: Session, { key, node }: Put): boolean {
   if (!ts.isBinaryExpression(node)) return false;
+  if (isRemainder(key) && fieldOfThis(key.left)) return true;
   const home = ts.findAncestor(node, ts.isClassLike);
   return session.oracle.facts.assignments(node.getSourceFile()).some((store) => {
-    const right = unwrap(store.right);
-    const wraps =
-      ts.isBinaryExpression(right) && right.operatorToken.kind === ts.SyntaxKind.PercentToken;
-    if (!wraps || ts.findAncestor(store, ts.isClassLike) !== home) return false;
+    if (!isRemainder(unwrap(store.right)) || ts.findAncestor(store, ts.isClassLike) !== home)
+      return false;
     return samePlace(session.oracle, store.left, key);
   });
+}
+
+/** `next % most`. */
+const isRemainder = (node: ts.Expression): node is ts.BinaryExpression =>
+  ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PercentToken;
+
+/**
+ * `if (xs.length < most) xs.push(x); else xs[i] = x`, `if (count < most) xs[count++] = x; else …`:
+ * what is put where every place of a list has a value.
+ */
+function isForFull(session: Session, { node, table }: Put): boolean {
+  const home = enclosingFunction(node);
+  for (let at = node.parent; at !== home && !ts.isSourceFile(at); at = at.parent) {
+    const { parent } = at;
+    if (!ts.isIfStatement(parent) || !parent.elseStatement || at === parent.expression) continue;
+    if (!isOfCounts(unwrap(parent.expression))) continue;
+    const other = at === parent.elseStatement ? parent.thenStatement : parent.elseStatement;
+    if (someWithin(other, (inner) => isAppended(session, inner, table))) return true;
+  }
+  return false;
+}
+
+/** `xs.length < most`; `found < 0` speaks of a place in a list. */
+const isOfCounts = (test: ts.Expression): boolean =>
+  ts.isBinaryExpression(test) &&
+  /^[<>]=?$/.test(test.operatorToken.getText()) &&
+  ![test.left, test.right].some((side) => /^-?[01]$/.test(side.getText()));
+
+/** `xs.push(x)`, `xs[count++] = x`. */
+function isAppended({ oracle }: Session, node: ts.Node, table: ts.Expression): boolean {
+  if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+    const { name, expression } = node.expression;
+    return name.text === "push" && samePlace(oracle, expression, table);
+  }
+  if (!ts.isElementAccessExpression(node) || !isTarget(node)) return false;
+  const key = unwrap(node.argumentExpression);
+  return ts.isPostfixUnaryExpression(key) && samePlace(oracle, node.expression, table);
 }
 
 /** A name that the function is given, or part of what it is given: `name`, `req.params.id`. */
