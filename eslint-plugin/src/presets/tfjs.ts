@@ -84,6 +84,21 @@ const joins = [
 /** Functions that give a model. */
 const models = ["sequential", "model", "loadLayersModel", "loadGraphModel"];
 
+/** Models that packages beside TensorFlow.js have ready, by package; others free nothing. */
+const readyMade: Readonly<Record<string, string>> = {
+  blazeface: "BlazeFaceModel",
+  "body-pix": "BodyPix",
+  "body-segmentation": "BodySegmenter",
+  "coco-ssd": "ObjectDetection",
+  deeplab: "SemanticSegmentation",
+  "face-detection": "FaceDetector",
+  "face-landmarks-detection": "FaceLandmarksDetector",
+  "hand-pose-detection": "HandDetector",
+  "knn-classifier": "KNNClassifier",
+  "pose-detection": "PoseDetector",
+  posenet: "PoseNet",
+};
+
 /** Tensors and variables of TensorFlow.js, and its models. */
 export const tfjs: readonly OwnerSettings[] = [
   {
@@ -186,6 +201,21 @@ export const tfjs: readonly OwnerSettings[] = [
       ...["weights", "trainableWeights", "loadWeights", "setWeights"],
     ],
     adopts: ["add"],
+    lost: "repeated",
+    policy: "generic",
+  },
+  {
+    noun: "model",
+    types: Object.entries(readyMade).map(([name, type]) => ({
+      from: "package",
+      package: `@tensorflow-models/${name}`,
+      name: type,
+    })),
+    library: ["@tensorflow-models/*"],
+    dispose: { methods: ["dispose"], functions: [] },
+    calls: "unknown",
+    fresh: ["load", "create", "createDetector", "createSegmenter"],
+    args: "transfer",
     lost: "repeated",
     policy: "generic",
   },
