@@ -123,7 +123,7 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       "holds it; give both one.",
     nowhere:
       "`{{ field }}` may hold the {{ noun }} that `{{ name }}` makes, which is {{ ended }} " +
-      "nowhere; do so with the field.",
+      "nowhere; {{ end }} it when its owner ends.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
   options: {
@@ -170,9 +170,10 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
   last(file, report) {
     for (const { made, at, label, isField, owned } of file.endless)
       if (isField) {
-        const data = { field: label, noun: owned.owner.noun, name: labelOf(made) };
-        const word = ended(owned.owner);
-        report({ mark: spanOf(at), messageId: "nowhere", data: { ...data, ended: word } });
+        const { owner } = owned;
+        const words = { noun: owner.noun, ended: ended(owner), end: toEnd(owner) };
+        const data = { field: label, name: labelOf(made), ...words };
+        report({ mark: spanOf(at), messageId: "nowhere", data });
       }
   },
 });
