@@ -24,7 +24,15 @@ import { samePlace } from "./same-place.ts";
 import { isShared, sharedPlace } from "./shared-places.ts";
 import type { Session } from "./session.ts";
 import { isRefMaker } from "./slots.ts";
-import { isEmptyContainer, isUsingList, rootOf, someWithin, unwrap, within } from "./syntax.ts";
+import {
+  isEmptyContainer,
+  isUsingList,
+  rootOf,
+  someWithin,
+  unwrap,
+  variableName,
+  within,
+} from "./syntax.ts";
 import { isLostWhenTaken } from "./taken-out.ts";
 import { isOnOtherWay } from "./ways.ts";
 
@@ -196,15 +204,32 @@ function isGivenToEnd(session: Session, container: ts.Expression): boolean {
 
 /**
  * `state.frames`, `this.store.past`: a list in an object of the module or in a field, which the
- * program fills with values of its own.
+ * program fills with values of its own; and that of any object which a function fills so.
  */
 function isFilledRecord(session: Session, container: ts.PropertyAccessExpression): boolean {
   const { expression } = container;
-  return (
-    (fieldOfThis(expression) !== undefined ||
-      (ts.isIdentifier(expression) &&
-        (holds(session, expression) || isRef(session, expression)))) &&
-    putInto(session, container).some((value) => session.freshness(value) === "fresh")
+  if (!fieldOfThis(expression) && !ts.isIdentifier(expression)) return false;
+  const isFresh = (value: ts.Expression): boolean => session.freshness(value) === "fresh";
+  const put = putInto(session, container);
+  const isKnown =
+    fieldOfThis(expression) !== undefined ||
+    holds(session, expression) ||
+    (ts.isIdentifier(expression) && isRef(session, expression));
+  return isKnown
+    ? put.some(isFresh)
+    : put.length > 0 && put.every((value) => isFresh(value) && isNowhereElse(session, value));
+}
+
+/** Whether a value that is put somewhere has no name, or all else that is done to it is a look. */
+function isNowhereElse(session: Session, value: ts.Expression): boolean {
+  const bare = unwrap(value);
+  if (!ts.isIdentifier(bare)) return true;
+  const declaration = session.oracle.declarationAt(bare);
+  const name = declaration && variableName(declaration);
+  const home = enclosingFunction(bare);
+  if (!declaration || !name || !home) return false;
+  return referencesTo(session.oracle, declaration, name, home).every(
+    (id) => id === bare || id === name || onlyLooksAt(session.transfer(id).effect),
   );
 }
 
