@@ -228,8 +228,10 @@ function isNowhereElse(session: Session, value: ts.Expression): boolean {
   const name = declaration && variableName(declaration);
   const home = enclosingFunction(bare);
   if (!declaration || !name || !home) return false;
+  const stays = (id: ts.Identifier): boolean =>
+    id === bare || id === name || onlyLooksAt(session.transfer(id).effect);
   return referencesTo(session.oracle, declaration, name, home).every(
-    (id) => id === bare || id === name || onlyLooksAt(session.transfer(id).effect),
+    (id) => stays(id) || isOnOtherWay(id, bare),
   );
 }
 
