@@ -5,7 +5,7 @@
 import ts from "typescript";
 import type { Facts } from "./facts.ts";
 import { bindingOf, isCommonExport } from "./call-sites.ts";
-import { unwrap, valuesOf } from "./syntax.ts";
+import { isPrivate, unwrap, valuesOf } from "./syntax.ts";
 
 /**
  * Whether code outside the program can name a function: exported itself, or a non-private member of
@@ -15,8 +15,7 @@ export function isExported(facts: Facts, fn: ts.Node): boolean {
   const holder: ts.Node =
     ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? (bindingOf(fn) ?? fn) : fn;
   const member = ts.isClassLike(holder.parent) ? holder.parent : undefined;
-  if (member && ts.getCombinedModifierFlags(holder as ts.Declaration) & ts.ModifierFlags.Private)
-    return false;
+  if (member && isPrivate(holder as ts.ClassElement)) return false;
   if (isCommonExport(fn.parent)) return true;
   const declaration = (member ?? holder) as ts.Declaration;
   if (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) return true;

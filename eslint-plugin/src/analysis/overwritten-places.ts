@@ -43,7 +43,7 @@ import { mayEnd } from "./trail-closures.ts";
 import { isUnconditional } from "./taken-fields.ts";
 import { isField, isHidden } from "./trail-fields.ts";
 import { onlyLooksAt } from "./transfer.ts";
-import { testAround } from "./ways.ts";
+import { leaves, testAround } from "./ways.ts";
 
 /** What a mention does with what a place holds. */
 export type Deed = "looks" | "ends" | "other";
@@ -204,6 +204,7 @@ function isLost(
   const isFinder = (call: ts.Node): boolean => found !== undefined && within(call, found);
   if (reaches(session, home, touches, isFinder, new Set([home]))) return false;
   if (isEndedByCallers(session, home, ended)) return false;
+  if (isAskedByCallers(session, home, others)) return false;
   if (!owned.nullable && isFilledAtFirst(declaration, mentions)) return true;
   if (mentions.some((m) => isEmptied(m) && !isInEnding(m))) return false;
   if (startsAnew.test(nameOf(home) ?? "") || isEmptiedBetween(session, home, mentions))
@@ -338,6 +339,37 @@ function isEndedByCallers(
     });
   });
 }
+
+/** Whether all callers of a function ask first what a place holds: `if (!this.x) this.make();`. */
+export function isAskedByCallers(
+  session: Session,
+  fn: FunctionWithBody,
+  mentions: readonly ts.Expression[],
+): boolean {
+  const tests = mentions.filter(isTested);
+  if (tests.length === 0) return false;
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  const isAsked = (call: CallLike): boolean => {
+    const around = enclosingFunction(call);
+    return tests.some(
+      (m) => enclosingFunction(m) === around && m.pos < call.pos && decides(m, call),
+    );
+  };
+  return calls.length > 0 && values.length === 0 && calls.every(isAsked);
+}
+
+/** Whether what is done hangs on a test: `if (a) f();`, `a && f()`, `if (!a) return;`. */
+function decides(test: ts.Expression, done: ts.Node): boolean {
+  const at = ts.findAncestor(
+    test,
+    (n) => ts.isIfStatement(n) || ts.isConditionalExpression(n) || isShort(n),
+  );
+  if (!at) return false;
+  return within(done, at) || (ts.isIfStatement(at) && leaves(at.thenStatement));
+}
+
+const isShort = (node: ts.Node): boolean =>
+  ts.isBinaryExpression(node) && /^(&&|\|\||\?\?)$/.test(node.operatorToken.getText());
 
 /** Whether a place has something from the start: it is declared with it, or by a record's type. */
 function isFilledAtFirst(declaration: ts.Declaration, mentions: readonly ts.Expression[]): boolean {

@@ -17,6 +17,7 @@ import type { LostStore } from "./lost-stores.ts";
 import { asksForDevice } from "./made-again.ts";
 import { fieldOfThis, reach } from "./members.ts";
 import { mayLackScope } from "./open-scopes.ts";
+import { isAskedByCallers } from "./overwritten-places.ts";
 import { isCalledInLoop, runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 import { isEffect, leaves } from "./slot-touches.ts";
@@ -57,6 +58,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
     const home = enclosingFunction(node);
     if (home && isEmptiedBetween(session, home, slot.mentions)) return [];
+    if (home && hasBody(home) && isAskedByCallers(session, home, slot.mentions)) return [];
     if (!again || fillsSeveral(node) || isOnlyLocal(session, slot)) return [];
     return [{ node, owned }];
   });
