@@ -420,7 +420,8 @@ export class Oracle {
   fromLibrary(callee: Callee, owner: Owner): boolean {
     if (callee.member === owner || callee.library === owner) return true;
     const file = callee.declaration?.getSourceFile();
-    if (!file || callee.builtin) return owner.policy === "generic" && !file;
+    if (!file || callee.builtin)
+      return owner.policy === "generic" && (!file || isOfPlatform(owner));
     if (this.#packages.isOfLibrary(owner, file)) return true;
     if (owner.policy === "generic") return true;
     return file.isDeclarationFile && this.#declaresBrand(file, owner);
@@ -440,3 +441,7 @@ export class Oracle {
     return found;
   }
 }
+
+/** Whether types of an owner are of the platform, which TypeScript itself declares, too. */
+const isOfPlatform = ({ types }: Owner): boolean =>
+  Array.isArray(types) && types.some(({ from }) => from === undefined);

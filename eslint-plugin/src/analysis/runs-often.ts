@@ -180,7 +180,7 @@ function isForFirst(site: ts.Node, caller: ts.Node): boolean {
 }
 
 /** `device.lost.then(() => this.init())`: what there was before is gone with its device. */
-function isForLoss(caller: ts.Node): boolean {
+export function isForLoss(caller: ts.Node): boolean {
   const host = handedTo(caller);
   const on = host && ts.isPropertyAccessExpression(host.expression) && host.expression.expression;
   return on !== undefined && on !== false && /(^|\.)lost$/.test(on.getText());

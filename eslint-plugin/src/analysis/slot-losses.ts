@@ -18,7 +18,7 @@ import { asksForDevice } from "./made-again.ts";
 import { fieldOfThis, reach } from "./members.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { isAskedByCallers } from "./overwritten-places.ts";
-import { isCalledInLoop, runsOften, surelyRunsOften } from "./runs-often.ts";
+import { isCalledInLoop, isForLoss, runsOften, surelyRunsOften } from "./runs-often.ts";
 import type { Session } from "./session.ts";
 import { isEffect, leaves } from "./slot-touches.ts";
 import { isStore, type Slot } from "./slots.ts";
@@ -94,7 +94,7 @@ const callsNamedIn = (fn: ts.Node, name: string): boolean =>
 /** `recover() { … requestDevice(); this.buffer = null; }`: it is gone with the device before. */
 const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolean => {
   const home = owned.owner.policy === "generic" ? enclosingFunction(node) : undefined;
-  return home !== undefined && asksForDevice(session, home);
+  return home !== undefined && (isForLoss(home) || asksForDevice(session, home));
 };
 
 /**

@@ -24,6 +24,7 @@ import {
 import { overwrittenPlaces } from "../analysis/overwritten-places.ts";
 import { replacedEntries } from "../analysis/replaced-entries.ts";
 import { replacedFields } from "../analysis/replaced-fields.ts";
+import { isSecondTry } from "../analysis/ways.ts";
 import { lostBySlots } from "../analysis/slot-losses.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
@@ -75,7 +76,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       if (problem.kind !== "overwrite" || file.session.scopeAt(problem.site.value) !== "out")
         continue;
       const { cell, site, node } = problem;
-      if (told.has(node)) continue;
+      if (told.has(node) || isSecondTry(site.value, node)) continue;
       told.add(node);
       const many = cell.owned.shape === "many";
       const fix =

@@ -22,6 +22,7 @@ import {
   leftInRecords,
   type LeftBehind,
 } from "../analysis/left-behind.ts";
+import { leftDevice } from "../analysis/left-devices.ts";
 import {
   endedLater,
   endingWithoutSuper,
@@ -145,6 +146,8 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     for (const node of file.facts.classes(file.file)) {
       const forgotten = checkClass(file, node, all || options.requireDispose, report);
       checkLoops(file, node, forgotten, report);
+      const device = all ? leftDevice(file.session, node) : undefined;
+      if (device && !forgotten.has(device.label)) tell(device);
       checkGiven(file, node, report);
       checkSuper(file, node, report);
       endlessFields(file.session, node).forEach(tell);

@@ -1,0 +1,99 @@
+/**
+ * Devices, which a program asks for: their classes end them, and what one made is gone when it is
+ * lost. Types are those of the platform, as TypeScript declares them itself. Each case says which
+ * rules of `recommended` must report, in order of lines, some with what lasts until exit.
+ */
+import { suite } from "uvu";
+import plugin from "../src/index.ts";
+import { assert, lines, lint, typeErrors } from "./tester.ts";
+
+const test = suite("devices");
+const { rules } = plugin.configs.recommended;
+
+function reports(
+  name: string,
+  code: string,
+  expected: string[],
+  untilExit: "allowed" | "reported" = "allowed",
+): void {
+  test(name, () => {
+    assert.equal(typeErrors(code), []);
+    const found = lines(lint(code, { rules, settings: { presets: ["webgpu"], untilExit } }));
+    assert.equal(
+      found.map((line) => line.split(/[ :]/)[1]),
+      expected,
+      found.join("\n"),
+    );
+  });
+}
+
+/** A class that asks for a device. */
+const view = (end: string): string =>
+  "export class View { private device: GPUDevice | null = null; " +
+  "private buffer: GPUBuffer | null = null;\n" +
+  "async init(a: GPUAdapter): Promise<void> {\nthis.device = await a.requestDevice();\n" +
+  "this.buffer = this.device.createBuffer({ size: 4, usage: 1 }); }\n" +
+  "size(): number { return this.buffer?.size ?? 0; }\n" +
+  `${end} }`;
+
+reports(
+  "one that the end of its class leaves",
+  view("dispose(): void { this.buffer?.destroy(); this.buffer = null; }"),
+  ["require-member-disposal"],
+);
+reports(
+  "one that ends all it made",
+  view("dispose(): void { this.device?.destroy(); this.device = null; }"),
+  [],
+);
+reports(
+  "one that is let go of",
+  "export class View { private device: GPUDevice | null = null;\n" +
+    "async init(a: GPUAdapter): Promise<void> { this.device = await a.requestDevice(); }\n" +
+    "isReady(): boolean { return this.device !== null; }\n" +
+    "cleanup(): void {\nthis.device = null; } }",
+  ["no-overwritten-tensor"],
+);
+reports(
+  "one that is lost",
+  "let now: GPUDevice | null = null;\nlet soon: Promise<GPUDevice> | null = null;\n" +
+    "export function get(a: GPUAdapter): Promise<GPUDevice> {\nif (soon) return soon;\n" +
+    "soon = (async () => { const d = await a.requestDevice();\n" +
+    "d.lost.then(() => { now = null; soon = null; });\nnow = d; return d; })();\nreturn soon; }\n" +
+    "export const has = (): boolean => now !== null;",
+  [],
+);
+reports(
+  "another that is asked for where the first cannot be had",
+  "export async function get(a: GPUAdapter): Promise<GPUDevice> {\nlet device: GPUDevice;\n" +
+    "try {\ndevice = await a.requestDevice({ label: 'first' });\nconsole.log('first');\n" +
+    "} catch {\ndevice = await a.requestDevice();\n}\nreturn device; }",
+  [],
+);
+reports(
+  "another where the first may fail later",
+  "export async function get(a: GPUAdapter) {\n" +
+    "let device: GPUDevice;\ntry {\ndevice = await a.requestDevice({ label: 'first' });\n" +
+    "await device.queue.onSubmittedWorkDone();\n} catch {\ndevice = await a.requestDevice();\n}\nreturn device; }",
+  ["no-overwritten-tensor"],
+);
+
+const shown = (end: string): string =>
+  "export class View { private device!: GPUDevice; private buffer: GPUBuffer | null = null;\n" +
+  "getDevice(): GPUDevice { return this.device; }\n" +
+  "async init(a: GPUAdapter): Promise<void> {\nthis.device = await a.requestDevice();\n" +
+  "this.buffer = this.device.createBuffer({ size: 4, usage: 1 });\n" +
+  "void this.device.lost.then(() => { void a.requestDevice().then((d) => { this.device = d; });" +
+  " }); }\n" +
+  `dispose(): void { this.buffer?.destroy(); ${end} } }`;
+reports("one that is shown to others", shown(""), []);
+reports("one that is shown to others and left", shown(""), ["require-member-disposal"], "reported");
+reports("one that is shown to others and ended", shown("this.device.destroy();"), [], "reported");
+reports(
+  "one that the program ends elsewhere",
+  `${shown("")}\nexport const stop = (v: View): void => v.getDevice().destroy();`,
+  [],
+  "reported",
+);
+
+test.run();
