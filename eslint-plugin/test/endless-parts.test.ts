@@ -82,6 +82,13 @@ lasting(
   [M, M],
 );
 reported(
+  "the one that is made again of several",
+  mesh +
+    "export class Scene { mesh: Mesh; rows: Mesh | null = null; constructor(d: GPUDevice) { " +
+    "this.mesh = new Mesh(d); }\nresize(d: GPUDevice) {\nthis.rows = new Mesh(d); } }",
+  [M, M],
+);
+reported(
   "one that others free",
   "class Mesh { buffer: GPUBuffer; constructor(d: GPUDevice) { " +
     "this.buffer = d.createBuffer({ size: 4 }); } }\n" +

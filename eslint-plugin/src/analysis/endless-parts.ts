@@ -9,6 +9,7 @@ import { givesEndless, keptByObjectOf } from "./endless-objects.ts";
 import { isEndedSomewhere } from "./endless-values.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { endsPart } from "./left-behind.ts";
+import { recurs } from "./made-again.ts";
 import { fieldOfThis } from "./members.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
@@ -39,25 +40,29 @@ const partsOfClasses = (session: Session, file: ts.SourceFile): EndlessPart[] =>
     .filter((node) => endlessMembers(session, node).length === 0) // others are told with these
     .flatMap((node) => endlessPartOf(session, node, 0) ?? []);
 
-/** The first field of a class without an end that keeps an object without one. */
+/**
+ * The first field of a class without an end that keeps an object without one: of those that are
+ * filled again and again, where there is such a field.
+ */
 function endlessPartOf(
   session: Session,
   node: ts.ClassLikeDeclaration,
   depth: number,
 ): EndlessPart | undefined {
   if (depth > furthest || baseOf(node) || endingsOf(node).length > 0) return undefined;
-  let found: EndlessPart | undefined;
+  const found: EndlessPart[] = [];
   const visit = (inner: ts.Node): void => {
-    if (found || (ts.isClassLike(inner) && inner !== node)) return;
+    if (ts.isClassLike(inner)) return;
     if (ts.isNewExpression(inner) || ts.isCallExpression(inner)) {
       const name = isInStatic(inner, node) ? undefined : fieldFilledWith(inner);
       const noun = name === undefined ? undefined : endlessNoun(session, inner, node, depth);
-      if (noun !== undefined) found = { label: `this.${name}`, at: inner, noun };
+      if (noun !== undefined) found.push({ label: `this.${name}`, at: inner, noun });
     }
     ts.forEachChild(inner, visit);
   };
-  node.members.forEach(visit);
-  return node.members.some((m) => endsDevice(session, m)) ? undefined : found;
+  for (const member of node.members) ts.forEachChild(member, visit);
+  if (found.length === 0 || node.members.some((m) => endsDevice(session, m))) return undefined;
+  return found.find(({ at }) => depth === 0 && recurs(session, at)) ?? found[0];
 }
 
 /** What an object without an end keeps, where an expression makes one that `holder` is not. */

@@ -19,8 +19,10 @@ import type { Session } from "./session.ts";
 import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "./syntax.ts";
 
 /** Calls that call back for what happens, or for each frame. */
-const happens =
-  /^(addEventListener|addListener|on|subscribe|setInterval|requestAnimationFrame|observe)$/;
+const happens = new RegExp(
+  "^(addEventListener|addListener|on|subscribe|setInterval|requestAnimationFrame|observe|" +
+    "on(Finish)?(Change|Click|Resize|Update|Frame|Input|Select|Drop|(Key|Mouse|Pointer)\\w*))$",
+);
 /** Names of functions that run for each frame, or for what happens. */
 const again =
   /^(update|render|draw|tick|frame|step|refresh|animate|loop|resize)$|^(on|handle)[A-Z]/;
