@@ -74,7 +74,8 @@ reports(
   "another where the first may fail later",
   "export async function get(a: GPUAdapter) {\n" +
     "let device: GPUDevice;\ntry {\ndevice = await a.requestDevice({ label: 'first' });\n" +
-    "await device.queue.onSubmittedWorkDone();\n} catch {\ndevice = await a.requestDevice();\n}\nreturn device; }",
+    "await device.queue.onSubmittedWorkDone();\n" +
+    "} catch {\ndevice = await a.requestDevice();\n}\nreturn device; }",
   ["no-overwritten-tensor"],
 );
 
