@@ -106,7 +106,7 @@ reported(
   mesh +
     "export class Scene { mesh: Mesh; constructor(readonly d: GPUDevice) {\n" +
     "this.mesh = new Mesh(d); } stop() { this.d.destroy(); } }",
-  [M],
+  [],
 );
 reported(
   "a static field",

@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { Facts } from "./facts.ts";
 import { callsNamed } from "./call-index.ts";
 import { disposesArguments, isDisposer } from "./disposes.ts";
-import { heirsOf, isInStatic } from "./class-makers.ts";
+import { heirsOf, isInStatic, makersOf } from "./class-makers.ts";
 import { lineage } from "./holders.ts";
 import {
   fieldOfThis,
@@ -356,4 +356,24 @@ function comesAfterReturn(node: ts.Node): boolean {
 export function isOnlyLent(session: Session, { at }: Member): boolean {
   const made = classMade(session, at);
   return made !== undefined && isNeverEnded(session, made);
+}
+
+/**
+ * Whether what a class keeps goes with its device: it destroys that itself, or all that make its
+ * instances are objects which do so.
+ */
+export function goesWithDevice(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  depth = 0,
+): boolean {
+  if (node.members.some((m) => endsDevice(session, m))) return true;
+  const makers = depth < deepest ? makersOf(session.oracle, node) : [];
+  return (
+    makers.length > 0 &&
+    makers.every((call) => {
+      const owner = ts.findAncestor(call, ts.isClassLike);
+      return owner !== undefined && owner !== node && goesWithDevice(session, owner, depth + 1);
+    })
+  );
 }

@@ -4,7 +4,7 @@
  */
 import type ts from "typescript";
 import { isInStatic } from "./class-makers.ts";
-import { endlessMembers, isDevice } from "./endings.ts";
+import { endlessMembers, goesWithDevice, isDevice } from "./endings.ts";
 import { isEndedSomewhere } from "./endless-values.ts";
 import { isOfferedByName } from "./entry-points.ts";
 import { isKeptToTheEnd } from "./left-behind.ts";
@@ -24,7 +24,7 @@ export function membersDueAnEnd(
   always: boolean,
 ): readonly Member[] {
   const isGeneric = members[0]!.owned.owner.policy === "generic";
-  if (baseOf(node) && !isGeneric) return [];
+  if (isGeneric ? goesWithDevice(session, node) : baseOf(node)) return [];
   if (always && !baseOf(node)) {
     const all = members.filter(
       (m) => !isDevice(session, m.at) && !isInStatic(m.at, node) && !isEndedSomewhere(session, m),

@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
 import type { FreshValue, Outcome } from "./consume.ts";
-import { endingsOf, endsDevice, isDevice } from "./endings.ts";
+import { endingsOf, endsDevice, goesWithDevice, isDevice } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import { scopeCallback } from "./keeps.ts";
 import { ownedMembers, type Member } from "./members.ts";
@@ -67,13 +67,14 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   });
 }
 
-/** Whether a device is asked for, or one made where it is destroyed, which ends what it made. */
+/** Whether a device is asked for, or a value made where its device or an owner's is destroyed. */
 function endsWithDevice(session: Session, node: CallLike): boolean {
   if (isDevice(session, node)) return true;
   const around: ts.Node[] = [];
   for (let at = enclosingFunction(node); at; at = enclosingFunction(at)) around.push(at);
   const holder = ts.findAncestor(node, ts.isClassLike);
-  return [...around, ...(holder ? [holder] : [])].some((at) => endsDevice(session, at));
+  if (around.some((at) => endsDevice(session, at))) return true;
+  return holder !== undefined && (endsDevice(session, holder) || goesWithDevice(session, holder));
 }
 
 /** Whether no scope frees a value: it is made outside of any, or as what a scope gives. */

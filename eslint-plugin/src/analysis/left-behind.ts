@@ -6,7 +6,15 @@
 import ts from "typescript";
 import { callsNamed } from "./call-index.ts";
 import { closureEnding, isDue, leftOf, leftShared, mayNotRunOnce } from "./closure-endings.ts";
-import { classMade, endingsOf, endlessMembers, endsDevice, freeing, isDevice } from "./endings.ts";
+import {
+  classMade,
+  endingsOf,
+  endlessMembers,
+  endsDevice,
+  freeing,
+  goesWithDevice,
+  isDevice,
+} from "./endings.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { leftByFile } from "./file-endings.ts";
 import { onlyUsed } from "./fresh-variables.ts";
@@ -79,7 +87,7 @@ export function endlessFields(session: Session, node: ts.ClassLikeDeclaration): 
       note(memberName(member.name), member.initializer);
     ts.forEachChild(member, visit);
   }
-  return found.size === 0 || reached.some((m) => endsDevice(session, m)) ? [] : [...found.values()];
+  return found.size === 0 || goesWithDevice(session, node) ? [] : [...found.values()];
 }
 
 /**

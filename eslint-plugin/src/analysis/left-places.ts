@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { callSitesOf } from "./call-sites.ts";
 import { puts } from "./containers.ts";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf, returnsOf } from "./fate.ts";
 import { referencesTo } from "./references.ts";
 import { surelyRunsOften } from "./runs-often.ts";
 import { samePlace } from "./same-place.ts";
@@ -63,9 +63,20 @@ function isPutForATime(session: Session, { expression }: CallLike): boolean {
 /** Whether a function gives an object to somebody who puts it where it does not stay. */
 function isGivenForATime(session: Session, made: ts.Node, depth: number): boolean {
   const fn = enclosingFunction(made);
-  if (!fn || !hasBody(fn)) return false;
+  if (!fn || !hasBody(fn) || isForPool(session, made)) return false;
   const { calls } = callSitesOf(session.oracle, fn, "program");
   return calls.some((call) => leavesItsPlace(session, call, depth + 1));
+}
+
+/**
+ * `if (pool.length) return pool.pop(); return new X();`: objects come back, and are no more than
+ * are used at a time.
+ */
+export function isForPool({ oracle: { facts } }: Session, made: ts.Node): boolean {
+  const fn = enclosingFunction(made);
+  const isTakenBack = (value: ts.Expression): boolean =>
+    /\.(pop|shift)\(\)!?$/.test(unwrap(value).getText());
+  return fn !== undefined && hasBody(fn) && facts.of(fn, returnsOf).some(isTakenBack);
 }
 
 /** Whether the class or file of a list or table takes single values out of it, or all of them. */
@@ -82,7 +93,12 @@ function isThinnedOut(session: Session, container: ts.Expression): boolean {
     facts.calls(file).some((call) => {
       const { expression: on } = call;
       return ts.isPropertyAccessExpression(on) && takesOut(on.name.text) && isSame(on.expression);
-    }) || facts.assignments(file).some((store) => isCut(store) && isSame(storeOf(store)))
+    }) ||
+    facts
+      .assignments(file)
+      .some(
+        (store) => isCut(store) && isSame(storeOf(store)) && !isStart(session, store, container),
+      )
   );
 }
 
@@ -110,6 +126,17 @@ function isCut(store: ts.BinaryExpression): boolean {
     ts.isCallExpression(value) &&
     ts.isPropertyAccessExpression(value.expression) &&
     value.expression.name.text === "filter"
+  );
+}
+
+/** `this.xs = []; for (…) this.xs.push(new X())`, in what nothing runs again. */
+function isStart(session: Session, store: ts.BinaryExpression, container: ts.Expression): boolean {
+  const home = enclosingFunction(store);
+  return (
+    home !== undefined &&
+    home === enclosingFunction(container) &&
+    store.pos < container.pos &&
+    !surelyRunsOften(session, home)
   );
 }
 

@@ -12,7 +12,7 @@ import { endlessMembers } from "./endings.ts";
 import { enclosingFunction } from "./fate.ts";
 import { lineage } from "./holders.ts";
 import { isLeftHere } from "./left-locals.ts";
-import { leavesItsPlace } from "./left-places.ts";
+import { isForPool, leavesItsPlace } from "./left-places.ts";
 import { fieldOfThis, type Member } from "./members.ts";
 import { calledWith } from "./runs-often.ts";
 import type { Session } from "./session.ts";
@@ -43,6 +43,7 @@ export function isMadeAgain(session: Session, node: ts.ClassLikeDeclaration, dep
   return makersOf(session.oracle, node).some((call) => {
     if (isMadeOnce(call) || isInOwnMethod(call, node) || isSaidOfHeir(session, call, node))
       return false;
+    if (isForPool(session, call)) return false;
     const whole = madeWithObject(call);
     if (whole) return whole !== node && isMadeAgain(session, whole, depth + 1);
     if (recurs(session, call, depth) || leavesItsPlace(session, call)) return true;

@@ -97,8 +97,18 @@ function makesAnew(session: Session, fn: FunctionWithBody): boolean {
 /** Whether a function is handed to something that calls it for what happens, or for each item. */
 export function isHandler(session: Session, fn: ts.Node): boolean {
   const host = handedTo(fn);
-  if (!host) return false;
+  if (!host || isForStart(host)) return false;
   return repeats.test(session.oracle.callee(host).name) || isRoute(host);
+}
+
+/** `addEventListener("DOMContentLoaded", () => …)`: what a page does once. */
+function isForStart({ arguments: given }: CallLike): boolean {
+  const event = given?.[0];
+  return (
+    event !== undefined &&
+    ts.isStringLiteralLike(event) &&
+    /^(DOMContentLoaded|load|(before)?unload|deviceready)$/.test(event.text)
+  );
 }
 
 /** `app.post("/train", async (req, res) => …)`: what a server does for each request. */

@@ -9,6 +9,7 @@ import { keptState } from "../analysis/component-state.ts";
 import { labelOf, markOf } from "../analysis/consume.ts";
 import {
   endsDevice,
+  goesWithDevice,
   isOnlyLent,
   isSetBy,
   leftToBase,
@@ -228,7 +229,9 @@ function checkClass(
     node,
     methods.map((m) => m.member),
   );
-  if (kept[0]!.owned.owner.policy === "generic" && frees(file.session, reached)) return forgotten;
+  const isGeneric = kept[0]!.owned.owner.policy === "generic";
+  if (isGeneric && (frees(file.session, reached) || goesWithDevice(file.session, node)))
+    return forgotten;
   const made = fieldsGivenOrMade(file.session, node).filter(
     (m) => !all.some(({ name }) => name === m.name) && !isManaged(file.session, node, m),
   );
