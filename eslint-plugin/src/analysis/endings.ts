@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { Facts } from "./facts.ts";
 import { callsNamed } from "./call-index.ts";
 import { disposesArguments, isDisposer } from "./disposes.ts";
-import { heirsOf, isInStatic, makersOf } from "./class-makers.ts";
+import { heirsOf, isInStatic, madeWithObject, makersOf } from "./class-makers.ts";
 import { lineage } from "./holders.ts";
 import {
   fieldOfThis,
@@ -359,8 +359,8 @@ export function isOnlyLent(session: Session, { at }: Member): boolean {
 }
 
 /**
- * Whether what a class keeps goes with its device: it destroys that itself, or all that make its
- * instances are objects which do so.
+ * Whether what a class keeps goes with its device: it destroys that itself, or its instances are
+ * parts from the start of objects which do so.
  */
 export function goesWithDevice(
   session: Session,
@@ -372,7 +372,7 @@ export function goesWithDevice(
   return (
     makers.length > 0 &&
     makers.every((call) => {
-      const owner = ts.findAncestor(call, ts.isClassLike);
+      const owner = madeWithObject(call);
       return owner !== undefined && owner !== node && goesWithDevice(session, owner, depth + 1);
     })
   );
