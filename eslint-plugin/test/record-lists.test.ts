@@ -58,6 +58,41 @@ reports(
   [],
   free,
 );
+reports(
+  "what a function ends that is given the record",
+  "book.windows.push(tn.tensor(prices));\ntrim(book);\nbook.windows.shift();",
+  [],
+  "const trim = (b: Book): void => b.windows[0]!.dispose();",
+);
+
+/** A class with a record, and what it does with a list in that. */
+const shelf = (members: string, put: string): string =>
+  "class Shelf { private book: Book = { windows: [] };\n" +
+  `${members} put(prices: number[]): void { const t = tn.tensor(prices);\n` +
+  `this.book.windows.push(t); ${put} }\n` +
+  "dispose(): void { for (const t of this.book.windows) t.dispose(); } }";
+const dropped = "if (this.book.windows.length > 4) this.book.windows.shift();";
+reports(
+  "the list of a record in a field",
+  "return prices;",
+  ["no-dropped-element"],
+  shelf("", dropped),
+);
+reports(
+  "what a method ended before",
+  "return prices;",
+  [],
+  shelf(
+    "private free(i: number): void { this.book.windows[i]!.dispose(); }",
+    "if (this.book.windows.length > 4) { this.free(0); this.book.windows.shift(); }",
+  ),
+);
+reports(
+  "what a set has, too, where a class has the record",
+  "return prices;",
+  [],
+  `${all}\n${shelf("", `all.add(t); ${dropped}`)}`,
+);
 reports("a list that others fill", `${most} book.windows.shift();`, []);
 reports(
   "a list of what the function was given",

@@ -215,13 +215,12 @@ function isFilledRecord(session: Session, container: ts.PropertyAccessExpression
     fieldOfThis(expression) !== undefined ||
     holds(session, expression) ||
     (ts.isIdentifier(expression) && isRef(session, expression));
-  return isKnown
-    ? put.some(isFresh)
-    : put.length > 0 && put.every((value) => isFresh(value) && isNowhereElse(session, value));
+  const isOwn = (value: ts.Expression): boolean => isFresh(value) && isNowhereElse(session, value);
+  return isKnown ? put.some(isOwn) : put.length > 0 && put.every(isOwn);
 }
 
 /** Whether a value that is put somewhere has no name, or all else that is done to it is a look. */
-function isNowhereElse(session: Session, value: ts.Expression): boolean {
+export function isNowhereElse(session: Session, value: ts.Expression): boolean {
   const bare = unwrap(value);
   if (!ts.isIdentifier(bare)) return true;
   const declaration = session.oracle.declarationAt(bare);
@@ -371,7 +370,8 @@ function isOfOtherKey({ oracle }: Session, mention: ts.Expression, { node }: Fou
 function givesOrEnds(session: Session, call: ts.CallExpression, { container }: Found): boolean {
   const field = fieldOfThis(container);
   const { body } = session.oracle.callee(call);
-  if (body && !field && rootOf(container).kind !== ts.SyntaxKind.ThisKeyword)
+  if (body && !field && call.arguments.some((a) => isHolderOf(session, a, container))) return true;
+  if (body && !field)
     return someWithin(
       body,
       (at) =>
@@ -386,6 +386,10 @@ function givesOrEnds(session: Session, call: ts.CallExpression, { container }: F
     return mention?.name.text === field.name.text && !mayTake(session, mention);
   });
 }
+
+/** `this.book` beside `this.book.windows`: who is given it may take out of the list. */
+const isHolderOf = (session: Session, given: ts.Expression, list: ts.Expression): boolean =>
+  ts.isPropertyAccessExpression(list) && samePlace(session.oracle, unwrap(given), list.expression);
 
 const hasThis = ({ expression }: ts.CallExpression): boolean =>
   rootOf(expression).kind === ts.SyntaxKind.ThisKeyword;

@@ -17,6 +17,7 @@ import { fieldOfThis } from "./members.ts";
 import type { LostEntry } from "./lost-entries.ts";
 import { mayLackScope } from "./open-scopes.ts";
 import { isHandler } from "./runs-often.ts";
+import { isNowhereElse } from "./removals.ts";
 import { samePlace } from "./same-place.ts";
 import { sharedPlace } from "./shared-places.ts";
 import type { Session } from "./session.ts";
@@ -55,7 +56,9 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     if (!home || !hasBody(home)) return [];
     const old = oldOf(session, put);
     if (!isHeld(session, put.table) && !(old && isOwnList(session, put.table))) return [];
-    const updates = old !== undefined || goesRound(session, put) || isForFull(session, put);
+    const isRing = goesRound(session, put) || isForFull(session, put);
+    if (isRing && !isNowhereElse(session, put.value)) return [];
+    const updates = old !== undefined || isRing;
     const owned = session.oracle.ownedAt(put.value);
     if (!owned || owned.shape === "many") return [];
     const isNew = session.freshness(put.value) === "fresh";
