@@ -3,18 +3,13 @@
  * for a class or function, and `recommended` is silent.
  */
 import { suite } from "uvu";
-import { casesOf } from "./webgpu-cases.ts";
+import { casesOf, lastingOf } from "./webgpu-cases.ts";
 
 const test = suite("endless parts");
 const M = "require-member-disposal";
-const allowed = casesOf(test);
 const reported = casesOf(test, { untilExit: "reported" });
 
-/** A case that only the setting makes a report. */
-function lasting(name: string, code: string, expected: string[]): void {
-  allowed(`${name}, allowed`, code, []);
-  reported(name, code, expected);
-}
+const lasting = lastingOf(test);
 
 const mesh =
   "class Mesh { buffer: GPUBuffer; constructor(d: GPUDevice) {\n" +

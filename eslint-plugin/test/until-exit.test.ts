@@ -6,19 +6,14 @@
 import { suite } from "uvu";
 import plugin from "../src/index.ts";
 import { assert, lines, lint, projectDir } from "./tester.ts";
-import { casesOf } from "./webgpu-cases.ts";
+import { casesOf, lastingOf } from "./webgpu-cases.ts";
 
 const test = suite("what lasts until exit");
 const R = "require-disposal";
 const M = "require-member-disposal";
-const allowed = casesOf(test);
 const reported = casesOf(test, { untilExit: "reported" });
 
-/** A case that only the setting makes a report. */
-function lasting(name: string, code: string, expected: string[]): void {
-  allowed(`${name}, allowed`, code, []);
-  reported(name, code, expected);
-}
+const lasting = lastingOf(test);
 
 const make = "const make = (d: GPUDevice) => d.createBuffer({ size: 4 });\n";
 

@@ -53,3 +53,13 @@ export const casesOf =
       assert.equal(rules, expected, lines(found).join("\n"));
     });
   };
+
+/** Adds a case to a suite that only what lasts until exit makes a report. */
+export const lastingOf = (test: Test): ReturnType<typeof casesOf> => {
+  const allowed = casesOf(test);
+  const reported = casesOf(test, { untilExit: "reported" });
+  return (name, code, expected) => {
+    allowed(`${name}, allowed`, code, []);
+    reported(name, code, expected);
+  };
+};

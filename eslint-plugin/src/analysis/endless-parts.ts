@@ -5,7 +5,7 @@
 import ts from "typescript";
 import { isInStatic } from "./class-makers.ts";
 import { classMade, endingsOf, endlessMembers, endsDevice } from "./endings.ts";
-import { givesEndless, keptByObjectOf } from "./endless-objects.ts";
+import { givesEndless, keptByObjectOf, type Endless } from "./endless-objects.ts";
 import { isEndedSomewhere } from "./endless-values.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { endsPart } from "./left-behind.ts";
@@ -16,12 +16,7 @@ import type { Session } from "./session.ts";
 import { baseOf, isTarget, memberName, unwrap, type FunctionWithBody } from "./syntax.ts";
 
 /** A place that keeps an object without an end, in what has none either. */
-export interface EndlessPart {
-  label: string;
-  at: ts.Expression;
-  /** What the object keeps. */
-  noun: string;
-}
+type EndlessPart = Omit<Endless, "maker">;
 
 const furthest = 4;
 

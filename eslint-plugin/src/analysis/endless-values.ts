@@ -74,7 +74,7 @@ function endsWithDevice(session: Session, node: CallLike): boolean {
   for (let at = enclosingFunction(node); at; at = enclosingFunction(at)) around.push(at);
   const holder = ts.findAncestor(node, ts.isClassLike);
   if (around.some((at) => endsDevice(session, at))) return true;
-  return holder !== undefined && (endsDevice(session, holder) || goesWithDevice(session, holder));
+  return holder !== undefined && goesWithDevice(session, holder);
 }
 
 /** Whether no scope frees a value: it is made outside of any, or as what a scope gives. */

@@ -242,7 +242,8 @@ export function deedOf(session: Session, mention: ts.Expression, depth = 0): Dee
     return deedOfNames(session, fate.node, depth);
   if (effect === "enters") return onlyLooksAt(effectInside(session, found)) ? "looks" : "other";
   if (effect === "moves" && ts.isExpressionStatement(fate.node.parent)) return "looks";
-  const owner = session.oracle.ownedAt(mention)?.owner;
+  const isKept = effect === "passes" || effect === "takes";
+  const owner = isKept ? session.oracle.ownedAt(mention)?.owner : undefined;
   if (owner && isDetaching(session, fate.node, owner)) return "looks";
   const isLook = onlyLooksAt(effect) || /^(receives|returns)$/.test(effect) || fate.kind === "read";
   return isLook && !isCompared(mention) ? "looks" : "other";
