@@ -93,10 +93,11 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
       let checked: FileAnalysis | undefined;
       return {
         "Program:exit"() {
-          const file = analyse(context);
-          if (typeof file === "string") say(context, file);
-          if (file === null || typeof file === "string" || !(file.mayOwn || file.baseline)) return;
           guarded(context, spec.name, () => {
+            const file = analyse(context);
+            if (typeof file === "string") say(context, file);
+            if (file === null || typeof file === "string" || !(file.mayOwn || file.baseline))
+              return;
             if (file.mayOwn) spec.check(file, { ...spec.defaults, ...options }, add);
             file.told.push(...found.map(({ mark }) => mark));
             if (!spec.last) tell(file);
@@ -120,19 +121,32 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
 
 type Context<Id extends string> = Readonly<TSESLint.RuleContext<Id | "setup", readonly unknown[]>>;
 
-/** Runs a check; one that the stack is too small for says so. */
+/**
+ * Runs a check. One that the stack is too small for, or that fails, says so in a report of its
+ * file: an error that is thrown would take the reports of all rules and files with it.
+ */
 function guarded<Id extends string>(context: Context<Id>, name: string, check: () => void): void {
   try {
     check();
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
     say(
       context,
-      `tenure/${name} cannot follow expressions that are nested this deeply ` +
-        `(${error.message}); split the longest chain or list of this file, or leave ` +
-        "the file out.",
+      error instanceof RangeError
+        ? `tenure/${name} cannot follow expressions that are nested this deeply ` +
+            `(${error.message}); split the longest chain or list of this file, or leave ` +
+            "the file out."
+        : `tenure/${name} failed on this file (${whatFailed(error)}); this is a mistake of the ` +
+            "rule, please report it, and switch the rule off for this file until then.",
     );
   }
+}
+
+/** The message of an error and where it came from, which TypeScript's own functions do not tell. */
+function whatFailed(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const places = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const at = places.find((line) => !/[\\/]typescript[\\/]lib[\\/]/.test(line));
+  return at === undefined ? error.message : `${error.message} ${at.trim()}`;
 }
 
 const noBaseline = <F>(found: readonly F[]): { fresh: readonly F[]; stale: null } => ({

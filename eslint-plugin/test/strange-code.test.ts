@@ -118,6 +118,22 @@ const strange: [name: string, code: string][] = [
     "export class A { [Symbol.dispose]() {} } export function f() { const a = new A(); " +
       "a[Symbol.dispose](); return a; }",
   ],
+  [
+    "statements of a function at the top of a file",
+    `import { zeros, type Tensor } from "tenure"; const xs: Tensor[] = [zeros([1])]; ` +
+      "xs.length = 1; xs.length = 0; if (xs.length > 2) xs.length = 2; xs.pop(); xs.shift(); " +
+      "xs.splice(0, 1); let i = 0; xs[i++] = zeros([1]); for (const x of xs) x.dispose(); " +
+      "export let t = zeros([1]); t = t.neg(); t; (t); await t; if (t) t.dispose(); else ; " +
+      "export default t; label: t = zeros([2]);",
+  ],
+  [
+    "tables at the top of a script",
+    "declare const device: GPUDevice; declare const n: number; const all = new Map<number, " +
+      "GPUBuffer>(); const make = () => device.createBuffer({ size: 4, usage: 1 }); " +
+      "all.set(1, make()); all.delete(1); all.clear(); const o: any = {}; o[n] = make(); " +
+      "delete o[n]; let b = all.get(n); if (!b) all.set(n, (b = make())); var c = make(); " +
+      "c = make(); c.destroy(); [c, o.x] = [make(), c]; ({ c } = { c: make() });",
+  ],
 ];
 for (const [name, code] of strange) {
   test(`no crash on ${name}`, () => {

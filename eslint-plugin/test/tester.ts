@@ -77,7 +77,7 @@ export interface LintOptions {
 /** Every rule, on. */
 export const everyRule: Record<string, unknown> = plugin.configs.all.rules;
 
-/** Lints one text with the given rules (all of them by default). */
+/** Lints one text with the given rules (all of them by default); throws when one of them fails. */
 export function lint(code: string, options: LintOptions = {}): Linter.LintMessage[] {
   const config = {
     files: ["**/*.ts", "**/*.tsx", "**/*.js"],
@@ -86,7 +86,10 @@ export function lint(code: string, options: LintOptions = {}): Linter.LintMessag
     settings: { tenure: options.settings },
     rules: options.rules ?? everyRule,
   };
-  return linter.verify(code, [config] as never, { filename: options.file ?? filename });
+  const found = linter.verify(code, [config] as never, { filename: options.file ?? filename });
+  const failed = found.find(({ message }) => message.includes("failed on this file"));
+  if (failed) throw new Error(failed.message);
+  return found;
 }
 
 /** What was found, one line each: `line rule: message`. */

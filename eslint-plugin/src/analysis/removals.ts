@@ -142,7 +142,8 @@ function emptied(session: Session, node: ts.BinaryExpression): Found | null {
 /** `xs.length = Math.min(xs.length, n)`, `if (xs.length > n) xs.length = n`. */
 function isShorter(length: ts.PropertyAccessExpression, { right, parent }: ts.BinaryExpression) {
   const asks = (at: ts.Node): boolean => at.getText() === length.getText();
-  const test = ts.isIfStatement(parent.parent) ? parent.parent : parent.parent.parent;
+  const statement = ts.isBlock(parent.parent) ? parent.parent : parent;
+  const test = statement.parent;
   return (
     someWithin(right.parent, (at) => at.parent !== right.parent && asks(at)) ||
     (ts.isIfStatement(test) &&
