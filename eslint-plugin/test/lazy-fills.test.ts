@@ -84,4 +84,86 @@ reports("what its owner leaves a part of", sorter("this.s.destroy();"), [
   "require-member-disposal",
 ]);
 
+/** A class whose `init()` fills a field, and what has an instance of it. */
+const started = (has: string, init = "init"): string =>
+  "class Part { v: GPUBuffer | null = null; constructor(readonly d: GPUDevice) {}\n" +
+  `${init}(): void { this.mk(); }\nmk(): void { this.v = this.d.createBuffer({ size: 4 }); }\n` +
+  `destroy(): void { this.v?.destroy(); } }\n${has}`;
+const page = (turn: string): string =>
+  "declare const button: EventTarget; declare const d: GPUDevice; let part = new Part(d);\n" +
+  `button.addEventListener("click", () => { ${turn} });`;
+
+reports(
+  "an object of its own each time",
+  started(page("part.destroy(); part = new Part(d); part.init();")),
+  [],
+);
+reports("the same object again", started(page("part.init();")), ["no-overwritten-tensor"]);
+/** A class that loads a scene and processes it. */
+const loads = (calls: string): string =>
+  "export class Scene { v!: GPUTexture; constructor(readonly d: GPUDevice) {}\n" +
+  `${calls}\nprivate process(n: number): void { this.v = this.d.createTexture({ size: n }); }\n` +
+  "destroy(): void { this.v.destroy(); } }";
+reports("what loads processes", loads("load(n: number): void { this.process(n); }"), []);
+reports("what plays processes", loads("play(n: number): void { this.process(n); }"), [
+  "no-overwritten-tensor",
+]);
+
+/** A class that empties a list, which it also fills. */
+const lists = (methods: string): string =>
+  "export class Parts { all: GPUBuffer[] = []; constructor(readonly d: GPUDevice) {}\n" +
+  `${methods}\ndestroy(): void { for (const b of this.all) b.destroy(); } }`;
+const fills = "for (let i = 0; i < 2; i++) this.all.push(this.d.createBuffer({ size: i })); }";
+reports("a list that is made", lists(`make(): void { this.all = []; ${fills}`), []);
+reports("a list made anew", lists(`resize(): void { this.all = []; ${fills}`), [
+  "no-overwritten-tensor",
+]);
+reports(
+  "a list that is emptied",
+  lists(`make(): void { ${fills} drop(): void { this.all = []; }`),
+  ["no-overwritten-tensor"],
+);
+
+/** A record, what makes it, and what ends it. */
+const contexts = (made: string): string =>
+  "interface Context { device: GPUDevice; staging: GPUBuffer }\n" +
+  `export ${made}\n` +
+  "export function destroyContext(c: Context): void { c.staging.destroy(); }";
+reports(
+  "the device of the caller",
+  contexts(
+    "function create(device: GPUDevice): Context { " +
+      "return { device, staging: device.createBuffer({ size: 4 }) }; }",
+  ),
+  [],
+);
+reports(
+  "a device of its own",
+  contexts(
+    "async function create(a: GPUAdapter): Promise<Context> { const device = await " +
+      "a.requestDevice(); return { device, staging: device.createBuffer({ size: 4 }) }; }",
+  ),
+  ["require-disposal"],
+);
+
+/** A cache whose layers name their buffers twice. */
+const layers = (more: string): string =>
+  "interface Layer { k: GPUBuffer; at: { buffer: GPUBuffer; offset: number } }\n" +
+  "export class Cache { all: Layer[] = []; constructor(d: GPUDevice, n: number) {\n" +
+  "for (let i = 0; i < n; i++) { const k = d.createBuffer({ size: n });\n" +
+  `this.all.push({ k, at: { buffer: ${more}, offset: 0 } }); } }\n` +
+  "destroy(): void { for (const l of this.all) l.k.destroy(); } }";
+reports("a value that has two names", layers("k"), []);
+reports("another value", layers("d.createBuffer({ size: 4 })"), ["require-member-disposal"]);
+
+/** A list of meshes that is shown. */
+const shown = (fill: string): string =>
+  "interface Mesh { v: GPUBuffer }\nconst meshes: Mesh[] = [];\n" +
+  `export function show(nodes: { mesh?: Mesh }[], d: GPUDevice): void { ${fill} }\n` +
+  "export function clear(): void { meshes.length = 0; }";
+reports("a view", shown("for (const n of nodes) if (n.mesh) meshes.push(n.mesh);"), []);
+reports("a list of its own", shown("meshes.push({ v: d.createBuffer({ size: nodes.length }) });"), [
+  "no-dropped-element",
+]);
+
 test.run();

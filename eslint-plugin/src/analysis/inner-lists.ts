@@ -32,6 +32,16 @@ export function putInto(
     );
 }
 
+/** `shown.push(node.mesh)`: a list that gets what other objects have only looks at it. */
+export const isView = (
+  session: Session,
+  list: ts.PropertyAccessExpression | ts.Identifier,
+): boolean =>
+  putInto(session, list).some((value) => {
+    const bare = unwrap(value);
+    return ts.isPropertyAccessExpression(bare) && session.freshness(bare) !== "fresh";
+  });
+
 const nameOf = (list: ts.Expression): string =>
   ts.isPropertyAccessExpression(list) ? list.name.text : list.getText();
 

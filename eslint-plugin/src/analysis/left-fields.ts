@@ -11,7 +11,7 @@ import { mayLackScope } from "./open-scopes.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { hasBody, memberName, type FunctionWithBody } from "./syntax.ts";
+import { hasBody, memberName, unwrap, type FunctionWithBody } from "./syntax.ts";
 
 /** A field that the end of its record forgets. */
 export interface LeftField {
@@ -40,7 +40,7 @@ export function leftFields(session: Session, file: ts.SourceFile): LeftField[] {
       const owned = session.oracle.ownedAt(parameter.name);
       if (owned?.shape !== "record") continue;
       const ends = endsOf(session, fn, parameter);
-      const field = ends && owned.fields.find((name) => !ends.has(name));
+      const field = ends && owned.fields.find((f) => !ends.has(f) && !isGiven(session, file, f));
       const at = fn.name ?? parameter.name;
       if (!ends || field === undefined || ![...ends.values()].includes(true)) continue;
       // asked last: it walks through all callers
@@ -56,6 +56,26 @@ const functions = [
   ts.SyntaxKind.ArrowFunction,
   ts.SyntaxKind.MethodDeclaration,
 ] as const;
+
+/** `create(device) { return { device, … }; }`: what every such record of a file is given. */
+function isGiven({ oracle }: Session, file: ts.SourceFile, field: string): boolean {
+  const literals = oracle.facts.nodes<ts.PropertyAssignment | ts.ShorthandPropertyAssignment>(
+    file,
+    ts.SyntaxKind.PropertyAssignment,
+    ts.SyntaxKind.ShorthandPropertyAssignment,
+  );
+  const given = literals.filter(({ name }) => memberName(name) === field);
+  return (
+    given.length > 0 &&
+    given.every((property) => {
+      const value = ts.isPropertyAssignment(property)
+        ? unwrap(property.initializer)
+        : property.name;
+      const source = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
+      return source !== undefined && ts.isParameter(source);
+    })
+  );
+}
 
 /** `resources.buffers`: a list of GPU objects may have those of the other fields in it. */
 export const mayListOthers = ({ oracle }: Session, list: ts.Expression): boolean => {

@@ -20,6 +20,7 @@ import {
   isTarget,
   isUsing,
   memberName,
+  someWithin,
   unwrap,
   type CallLike,
 } from "./syntax.ts";
@@ -63,8 +64,12 @@ export function leftOutOf(
   if (parts.whole || !parts.ends) return [];
   const fields =
     length > 0 ? Array.from({ length }, (_, i) => String(i)) : (record?.fields ?? []).slice();
+  const named = new Set([...parts.named].map((name) => valueOf(given, name)?.getText()));
+  const isNamed = (at: ts.Node): boolean => ts.isIdentifier(at) && named.has(at.text);
   return fields.flatMap((field) => {
     const value = parts.named.has(field) ? undefined : valueOf(given, field);
+    // `{ a, at: { buffer: a } }`
+    if (value && !ts.isCallLikeExpression(value) && someWithin(value, isNamed)) return [];
     const name = length > 0 ? `[${field}]` : `${isEach ? "[…]" : ""}.${field}`;
     return value ? [{ label: label + name, at: value }] : [];
   });

@@ -18,7 +18,7 @@ import { isOwnList } from "./fresh-variables.ts";
 import { entryOf, looksAtEntry, onlyLooks } from "./looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "./members.ts";
 import type { Owned } from "./oracle.ts";
-import { putInto } from "./inner-lists.ts";
+import { isView, putInto } from "./inner-lists.ts";
 import { visitVerb } from "./mention-events.ts";
 import { samePlace } from "./same-place.ts";
 import { isShared, sharedPlace } from "./shared-places.ts";
@@ -272,7 +272,8 @@ const isOfLost = ({ node, owned }: Found): boolean =>
 function isFilled(session: Session, container: ts.Expression): boolean {
   const place = ts.findAncestor(container, ts.isClassLike);
   const field = fieldOfThis(container)?.name.text;
-  if (field === undefined) return true; // a variable of the module
+  // a variable of the module
+  if (field === undefined) return !ts.isIdentifier(container) || !isView(session, container);
   return place !== undefined && ownedMembers(session, place).some((m) => m.name === field);
 }
 

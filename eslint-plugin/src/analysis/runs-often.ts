@@ -58,7 +58,7 @@ export function runsOften(session: Session, place: ts.Node, bare = false): boole
   if ((place.parameters.length === 0 && !bare) || once.test(name)) return false;
   const { calls, values } = callSitesOf(session.oracle, place, "program");
   if (calls.some(isInConstructor)) return false;
-  if (calls.length > 0 && calls.every((c) => isOncePerPart(session, c))) return false;
+  if (calls.length > 0 && calls.every((c) => isOncePerPart(session, c) || isOnNew(c))) return false;
   // called by who knows whom
   return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
 }
@@ -79,19 +79,29 @@ export function surelyRunsOften(session: Session, place: ts.Node): boolean {
   if (handedTo(place)) return isHandler(session, place);
   const name = nameOf(place);
   if (name === undefined || !hasBody(place)) return false;
-  if (often.test(name) || makesAnew(session, place)) return true;
+  if (isOftenByName(session, place) || makesAnew(session, place)) return true;
   return isCalledThrough(session, place) || isCalledAgain(session, place, 0);
 }
 
 /** `resize()`, unless all that calls it makes something ready. */
-function makesAnew(session: Session, fn: FunctionWithBody): boolean {
-  if (!anew.test(nameOf(fn) ?? "")) return false;
+const makesAnew = (session: Session, fn: FunctionWithBody): boolean =>
+  anew.test(nameOf(fn) ?? "") && !isForReady(session, fn);
+
+/** `update()`; nothing is known of a `process()` that all who call it make something ready with. */
+function isOftenByName(session: Session, fn: ts.Node): boolean {
+  const name = nameOf(fn) ?? "";
+  if (!often.test(name)) return false;
+  return !/^process/.test(name) || !hasBody(fn) || !isForReady(session, fn);
+}
+
+/** Whether a function is called, and only by what makes something ready. */
+function isForReady(session: Session, fn: FunctionWithBody): boolean {
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
   const isFirst = (call: CallLike): boolean => {
     const caller = enclosingFunction(call);
     return !caller || ts.isConstructorDeclaration(caller) || once.test(nameOf(caller) ?? "");
   };
-  return calls.length + values.length === 0 || values.length > 0 || !calls.every(isFirst);
+  return calls.length > 0 && values.length === 0 && calls.every(isFirst);
 }
 
 /** Whether a function is handed to something that calls it for what happens, or for each item. */
@@ -134,6 +144,7 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   return [...calls.filter((c) => isSurely(session, c, fn)), ...others].some((site) => {
     const caller = enclosingFunction(site);
     if (caller && (isForLoss(caller) || isForFirst(site, caller))) return false;
+    if (isOfObject(fn) && isOnNew(site)) return false;
     const isMember = isOfObject(fn) || kept.some((list) => list.some((call) => call === site));
     const home = isMember ? homeOfReceiver(session, site) : undefined;
     if (home && within(home, caller ?? home)) {
@@ -151,7 +162,7 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     if (caller && ts.isConstructorDeclaration(caller) && isOfThis(site)) return false;
     if (caller && handedTo(caller)) return isHandler(session, caller);
     if (!caller || caller === fn) return false;
-    if (often.test(nameOf(caller) ?? "") && isStraight(site, caller)) return true;
+    if (isOftenByName(session, caller) && isStraight(site, caller)) return true;
     return (
       (hasBody(caller) && makesAnew(session, caller)) || isCalledAgain(session, caller, depth + 1)
     );
@@ -207,6 +218,23 @@ function isToStart(site: ts.Node, caller: ts.Node): boolean {
   return clause !== undefined;
 }
 const starting = /^(init|set_?up|start|boot|config|connect|ready)/i;
+
+/** `model = new Model(device); await model.init();`: an object of its own each time. */
+function isOnNew(site: ts.Node): boolean {
+  if (!ts.isCallExpression(site) || !ts.isPropertyAccessExpression(site.expression)) return false;
+  const on = site.expression.expression.getText();
+  const statement = ts.findAncestor(site, ts.isStatement);
+  const block = statement?.parent;
+  if (!statement || !block || !(ts.isBlock(block) || ts.isSourceFile(block))) return false;
+  return block.statements.some(
+    (s) =>
+      s.end <= statement.pos &&
+      ts.isExpressionStatement(s) &&
+      ts.isBinaryExpression(s.expression) &&
+      s.expression.left.getText() === on &&
+      ts.isNewExpression(unwrap(s.expression.right)),
+  );
+}
 
 /** A method, of a class or of an object: what it fills is of the object it is called on. */
 const isOfObject = (fn: ts.Node): boolean =>

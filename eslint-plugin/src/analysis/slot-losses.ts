@@ -46,8 +46,10 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (!outlivesScopes(session, slot) || isOfNewDevice(session, slot, node)) return [];
     const value = valueGiven(node);
     const { owned } = slot;
-    if (isNullish(value) || isEmptyContainer(value))
+    if (isNullish(value) || isEmptyContainer(value)) {
+      if (isFirstFill(slot, node) && !surely && !comesAgain(session, slot, node)) return [];
       return fillsOnly(node) ? [] : [{ node, owned }];
+    }
     if (isEndedByCallers(session, slot, node)) return [];
     if (owned.shape === "many" && givesOthers(session, node.right, node.left))
       return [{ node, owned }];
@@ -106,6 +108,12 @@ function isMadeAnew(session: Session, { mentions }: Slot, node: ts.BinaryExpress
   if (mentions.every((m) => leaves(session, m))) return false;
   return session.freshness(value) === "fresh";
 }
+
+/** `this.rows = []; for (…) this.rows.push(make());`: makes the list as a whole. */
+const isFirstFill = ({ makes }: Slot, node: ts.Node): boolean => {
+  const home = enclosingFunction(node);
+  return makes.some((at) => at.pos >= node.end && enclosingFunction(at) === home);
+};
 
 /** Made where there may be no scope; where nothing is known of that, ended by hand elsewhere. */
 function outlivesScopes(session: Session, { makes, mentions }: Slot): boolean {
