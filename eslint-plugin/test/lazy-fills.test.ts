@@ -166,4 +166,15 @@ reports("a list of its own", shown("meshes.push({ v: d.createBuffer({ size: node
   "no-dropped-element",
 ]);
 
+/** A function that makes a buffer, and a variable around it. */
+const stated = (store: string): string =>
+  "interface State { v: GPUBuffer; n: number }\nlet state: State | null = null;\n" +
+  `export function open(d: GPUDevice): void { const v = d.createBuffer({ size: 4 }); ${store} }\n` +
+  "export function close(): void { if (state) { state.v.destroy(); state = null; } }";
+reports("a record of the module", stated("close(); state = { v, n: 1 };"), []);
+reports("a record under a name", stated("close(); const s = { v, n: 1 }; state = s;"), []);
+reports("a record that is dropped", stated("let s; s = { v, n: 1 }; console.log(s.n);"), [
+  "require-disposal",
+]);
+
 test.run();

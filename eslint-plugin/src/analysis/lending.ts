@@ -155,8 +155,8 @@ class Lending {
       const { left } = node as ts.BinaryExpression;
       const found = ts.isIdentifier(left) ? this.#session.oracle.declarationAt(left) : undefined;
       if (!found || !ts.isVariableDeclaration(found)) return false;
-      const isHere = (enclosingFunction(found) ?? this.#home) === this.#home;
-      return isHere && this.name(found.name, found, path);
+      const home = ts.isFunctionLike(this.#home) ? this.#home : enclosingFunction(this.#home);
+      return enclosingFunction(found) === home && this.name(found.name, found, path);
     }
     if (isUsing(node)) return false;
     return (
