@@ -177,4 +177,12 @@ reports("a record that is dropped", stated("let s; s = { v, n: 1 }; console.log(
   "require-disposal",
 ]);
 
+/** A property with a setter, which keeps its value in a private field. */
+const property = (end: string): string =>
+  "export class Part { #v: GPUBuffer | null = null; constructor(readonly d: GPUDevice) {}\n" +
+  "get v(): GPUBuffer | null { return this.#v; } set v(v: GPUBuffer | null) { this.#v = v; }\n" +
+  "fill(): void { this.#v?.destroy(); this.v = this.d.createBuffer({ size: 4 }); }\n" +
+  `destroy(): void { ${end} } }`;
+reports("a setter", property("this.#v?.destroy();"), []);
+
 test.run();

@@ -13,6 +13,7 @@ import type { Transfer } from "./mention.ts";
 import type { Owned } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
 import type { Freshness, Session } from "./session.ts";
+import { storedIn } from "./setters.ts";
 import { onlyLooksAt, type Effect } from "./transfer.ts";
 import {
   hasBody,
@@ -49,7 +50,8 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
   const found = new Map<string, Member>();
   const shared = new Set<string>();
   const mixed = new Set<string>();
-  const note = (name: string, value: ts.Expression, place: ts.Node, held?: Owned): void => {
+  const note = (given: string, value: ts.Expression, place: ts.Node, held?: Owned): void => {
+    const name = storedIn(node, given);
     const own = session.oracle.ownedAt(value);
     const owned = own && (held ?? own);
     if (!owned && !held && mayBeAnothers(session, value)) mixed.add(name);

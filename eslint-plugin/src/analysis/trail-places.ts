@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
 import { returnsOf } from "./fate.ts";
+import { setterBeside } from "./setters.ts";
 import { hasBody, isNullish, unwrap, type CallLike } from "./syntax.ts";
 import { inField, isField } from "./trail-fields.ts";
 import { leadsTo, nameOf, visits, type Path } from "./trail-path.ts";
@@ -55,7 +56,7 @@ function intoBare(trail: Trail, node: ts.Expression, path: Path): void {
   const { oracle } = trail.session;
   if (ts.isPropertyAccessExpression(node)) {
     const field = oracle.declarationAt(node.name);
-    const setter = field && setterOf(field);
+    const setter = field && setterBeside(field);
     if (setter) for (const { name } of setter.parameters) trail.bind(name, path);
     else if (field && isField(field)) inField(trail, field, path);
     else if (node.expression.kind === ts.SyntaxKind.ThisKeyword) trail.stop();
@@ -76,15 +77,6 @@ function intoBare(trail: Trail, node: ts.Expression, path: Path): void {
     !ts.isNewExpression(node)
   )
     trail.stop();
-}
-
-/** The `set` of a property that has one: what is stored in it goes there. */
-function setterOf(member: ts.Declaration): ts.SetAccessorDeclaration | undefined {
-  if (ts.isSetAccessorDeclaration(member)) return member;
-  if (!ts.isGetAccessorDeclaration(member) || !ts.isClassLike(member.parent)) return undefined;
-  return member.parent.members
-    .filter(ts.isSetAccessorDeclaration)
-    .find(({ name }) => name.getText() === member.name.getText());
 }
 
 function intoNamed(trail: Trail, id: ts.Identifier, path: Path): void {
@@ -140,7 +132,8 @@ function intoGivenTo(trail: Trail, parameter: ts.ParameterDeclaration, path: Pat
   }
   const calls = hasBody(fn) ? trail.callsOf(fn) : undefined;
   const at = fn.parameters.indexOf(parameter);
-  if (!calls || parameter.dotDotDotToken) trail.stop();
+  // a function that nothing here calls is for others, who have the object
+  if (!calls || calls.length === 0 || parameter.dotDotDotToken) trail.stop();
   for (const call of calls ?? []) {
     const given = call.arguments?.[at];
     if (given) into(trail, given, path);
