@@ -66,7 +66,9 @@ class Described implements Argument {
     const [into] = call.arguments ?? [];
     const isOld = into !== undefined && !ts.isObjectLiteralExpression(unwrap(into));
     const isBuiltin = this.#callee.builtin || isListed(this.#callee, owned);
-    this.builtin = isBuiltin ? builtinArgument(called, !this.first && isOld) : null;
+    const isKey = this.first && isWeak(session, this.#callee);
+    const known = isBuiltin && !isKey ? builtinArgument(called, !this.first && isOld) : null;
+    this.builtin = isKey ? "nothing" : known;
   }
 
   get freeing(): boolean {
@@ -124,6 +126,10 @@ const isListed = ({ declaration, library, receiver, name }: Callee, { owner }: O
   receiver !== undefined &&
   owner.policy === "generic" &&
   puts(name);
+
+/** `seen.add(t)`, `sizes.set(t, 3)` of a weak set or map: nobody gets the key from it. */
+const isWeak = ({ oracle }: Session, { builtin, receiver }: Callee): boolean =>
+  builtin && receiver !== undefined && /^Weak(Map|Set)$/.test(oracle.typeName(receiver));
 
 /** Whether a function that takes a value does nothing but give it back. */
 const givesBack = (session: Session, { body }: Callee, index: number): boolean =>

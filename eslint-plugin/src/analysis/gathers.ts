@@ -6,8 +6,10 @@
 import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Frame } from "./events.ts";
+import { enclosingFunction } from "./fate.ts";
+import { referencesTo } from "./references.ts";
 import type { Session } from "./session.ts";
-import { memberName, unwrap, valuesOf } from "./syntax.ts";
+import { isUsing, memberName, someWithin, unwrap, valuesOf } from "./syntax.ts";
 
 type Literal = ts.ArrayLiteralExpression | ts.ObjectLiteralExpression;
 
@@ -101,4 +103,33 @@ export function soleName(value: ts.Expression): ts.Identifier | undefined {
   if (!ts.isConditionalExpression(bare)) return undefined;
   const first = soleName(bare.whenTrue);
   return first?.text === soleName(bare.whenFalse)?.text ? first : undefined;
+}
+
+/** `a ? make() : c`, `a ?? make()`, `a || make()`: one of two values, of which one is made here. */
+export function isChoice(session: Session, node: ts.Expression): boolean {
+  const isMade = (value: ts.Expression): boolean =>
+    !ts.isIdentifier(unwrap(value)) && session.freshness(value) === "fresh";
+  if (ts.isConditionalExpression(node)) return isMade(node.whenTrue) || isMade(node.whenFalse);
+  return (
+    ts.isBinaryExpression(node) &&
+    (node.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken ||
+      node.operatorToken.kind === ts.SyntaxKind.BarBarToken) &&
+    (isMade(node.left) || isMade(node.right))
+  );
+}
+
+/** `new Set([a, b])` of variables that the function ends by their names. */
+export function isOfEnded(session: Session, value: ts.Expression): boolean {
+  if (!ts.isNewExpression(value) || !/^(Map|Set)$/.test(value.expression.getText())) return false;
+  const isEnded = (at: ts.Node): boolean => {
+    const declaration = ts.isIdentifier(at) ? session.oracle.declarationAt(at) : undefined;
+    if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
+    const { name } = declaration;
+    const home = enclosingFunction(value) ?? value.getSourceFile();
+    if (isUsing(declaration) || !ts.isIdentifier(name)) return isUsing(declaration);
+    return referencesTo(session.oracle, declaration, name, home).some(
+      (id) => session.transfer(id).effect === "disposes",
+    );
+  };
+  return someWithin(value, isEnded);
 }

@@ -9,7 +9,7 @@ import { puts } from "./containers.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { elementFreshness } from "./fresh-results.ts";
-import { gathered, partGiven, soleName } from "./gathers.ts";
+import { gathered, isChoice, isOfEnded, partGiven, soleName } from "./gathers.ts";
 import { returnedArgument } from "./is-fresh.ts";
 import { keptBy, lasts } from "./keeps.ts";
 import { link, mentionEvents, unpackedNames } from "./mention-events.ts";
@@ -57,6 +57,7 @@ function give(
   if (!cell.fields && namesCells(frame, bare)) return gather(session, frame, cell, bare, node);
   if (cell.fields) return giveFields(session, frame, cell, bare, found, node, declares);
   if (isEmptyContainer(bare)) return frame.set(cell, "none", node);
+  if (found === "fresh" && isOfEnded(session, bare)) return frame.set(cell, "unknown", node);
   if (found === "fresh")
     return frame.own(
       cell,
@@ -65,7 +66,7 @@ function give(
       declares,
       session.oracle.ownedAt(value)?.nullable === true || hasNullArm(bare),
     );
-  const isOneOf = found === "mixed" && isChoice(bare) && cell.owned.shape === "one";
+  const isOneOf = found === "mixed" && isChoice(session, bare) && cell.owned.shape === "one";
   if (isOneOf && !isAnything(cell.owned.owner))
     return frame.own(cell, value, node, declares, cell.owned.nullable, true);
   setUnowned(frame, cell, found ?? "unknown", node);
@@ -104,13 +105,6 @@ function gather(
   for (const from of parts.from) from.seen.add("alias");
   frame.emit({ kind: "gather", cell, from: parts.from, sites, node });
 }
-
-/** `a ? b : c`, `a ?? b`, `a || b`: one of two values. */
-const isChoice = (node: ts.Expression): boolean =>
-  ts.isConditionalExpression(node) ||
-  (ts.isBinaryExpression(node) &&
-    (node.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken ||
-      node.operatorToken.kind === ts.SyntaxKind.BarBarToken));
 
 /** Events of a parameter whose default is made anew: on some calls the function owns it. */
 export function defaultEvents(
