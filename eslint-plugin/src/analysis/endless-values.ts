@@ -81,7 +81,9 @@ function endsWithDevice(session: Session, node: CallLike): boolean {
 function isOutOfScopes(session: Session, node: CallLike, { owned, hasLeft }: Trail): boolean {
   const { receiver } = session.oracle.callee(node);
   if (receiver && session.oracle.typeName(receiver) === "DisposeScope") return false;
-  if (ts.isNewExpression(node) && session.oracle.typeName(node) === "Promise") return false;
+  // what they hold is made by others, and counts there
+  const type = ts.isNewExpression(node) ? session.oracle.typeName(node) : "";
+  if (/^(Promise|Map|Set)$/.test(type)) return false;
   const state = session.scopeAt(node);
   return state === "out" || (state === "in" && hasLeft && isInCallback(session, node, owned));
 }
