@@ -4,12 +4,12 @@
  */
 import ts from "typescript";
 import { suite } from "uvu";
-import { Checker } from "../src/analysis/checker.ts";
-import { Facts } from "../src/analysis/facts.ts";
-import { Oracle, type Owned } from "../src/analysis/oracle.ts";
-import { Ownership } from "../src/analysis/ownership.ts";
-import { Packages } from "../src/analysis/packages.ts";
-import { unwrap } from "../src/analysis/syntax.ts";
+import { Checker } from "../src/analysis/program/checker.ts";
+import { Facts } from "../src/analysis/program/facts.ts";
+import { Oracle, type Owned } from "../src/analysis/program/oracle.ts";
+import { Ownership } from "../src/analysis/program/ownership.ts";
+import { Packages } from "../src/analysis/program/packages.ts";
+import { unwrap } from "../src/analysis/program/syntax.ts";
 import { resolveSettings } from "../src/settings.ts";
 import { assert } from "./tester.ts";
 

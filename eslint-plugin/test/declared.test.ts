@@ -4,8 +4,8 @@
  */
 import ts from "typescript";
 import { suite } from "uvu";
-import { Checker } from "../src/analysis/checker.ts";
-import { declaredVariable } from "../src/analysis/declared.ts";
+import { Checker } from "../src/analysis/program/checker.ts";
+import { declaredVariable } from "../src/analysis/program/declared.ts";
 import { assert } from "./tester.ts";
 
 const test = suite("declared types");

@@ -3,7 +3,7 @@
  * depend on which is asked for first, and must be "unknown" where no answer settles.
  */
 import { suite } from "uvu";
-import { Fixpoint } from "../src/analysis/fixpoint.ts";
+import { Fixpoint } from "../src/analysis/program/fixpoint.ts";
 import { assert } from "./tester.ts";
 
 const test = suite("fixpoint");

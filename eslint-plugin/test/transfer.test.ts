@@ -6,7 +6,7 @@ import { Linter } from "eslint";
 import ts from "typescript";
 import { suite } from "uvu";
 import { Workspace } from "../src/analysis/open.ts";
-import { calls, mentions } from "../src/analysis/transfer.ts";
+import { calls, mentions } from "../src/analysis/transfer/transfer.ts";
 import { resolveSettings } from "../src/settings.ts";
 import { assert, filename, languageOptions } from "./tester.ts";
 

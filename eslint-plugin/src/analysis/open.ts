@@ -6,16 +6,16 @@
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
 import { resolveSettings } from "../settings.ts";
-import { effectOf } from "./argument.ts";
-import { callbackMode } from "./callbacks.ts";
-import { Facts } from "./facts.ts";
-import { freshness } from "./is-fresh.ts";
-import { Oracle } from "./oracle.ts";
-import { ScopeContext } from "./scope-context.ts";
-import { Reach } from "./reach.ts";
+import { effectOf } from "./transfer/argument.ts";
+import { callbackMode } from "./transfer/callbacks.ts";
+import { Facts } from "./program/facts.ts";
+import { freshness } from "./fresh/is-fresh.ts";
+import { Oracle } from "./program/oracle.ts";
+import { ScopeContext } from "./scopes/scope-context.ts";
+import { Reach } from "./program/reach.ts";
 import type { Session } from "./session.ts";
-import { Summaries } from "./summary.ts";
-import { transferOf } from "./mention.ts";
+import { Summaries } from "./transfer/summary.ts";
+import { transferOf } from "./transfer/mention.ts";
 
 /** More settings than a config has parts; an editor may see many while one is written. */
 const mostSettings = 50;

@@ -5,10 +5,10 @@
  */
 import type ts from "typescript";
 import type { ResolvedSettings } from "../owner.ts";
-import type { Oracle, Owned } from "./oracle.ts";
-import type { Transfer } from "./mention.ts";
-import type { CallLike, FunctionWithBody } from "./syntax.ts";
-import type { Effect } from "./transfer.ts";
+import type { Oracle, Owned } from "./program/oracle.ts";
+import type { Transfer } from "./transfer/mention.ts";
+import type { CallLike, FunctionWithBody } from "./program/syntax.ts";
+import type { Effect } from "./transfer/transfer.ts";
 
 /**
  * Who owns the value of an expression: `fresh`, this code; `borrowed`, somebody else; `mixed`, it

@@ -4,7 +4,7 @@
  * `report/`, which writes one. Owns nothing.
  */
 import ts from "typescript";
-import { nameOf } from "../analysis/call-sites.ts";
+import { nameOf } from "../analysis/program/call-sites.ts";
 
 /** Where a leak stands. */
 export interface LeakPlace {

@@ -5,9 +5,9 @@
  */
 import ts from "typescript";
 import type { Fix } from "../create-rule.ts";
-import type { FreshValue } from "../analysis/consume.ts";
+import type { FreshValue } from "../analysis/fresh/consume.ts";
 import type { Session } from "../analysis/session.ts";
-import { isScript, someWithin } from "../analysis/syntax.ts";
+import { isScript, someWithin } from "../analysis/program/syntax.ts";
 import {
   contains,
   indentOf,

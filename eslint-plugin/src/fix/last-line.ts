@@ -3,9 +3,9 @@
  * `require-member-disposal.ts`.
  */
 import ts from "typescript";
-import type { Ending } from "../analysis/endings.ts";
-import type { Member } from "../analysis/members.ts";
-import { within } from "../analysis/syntax.ts";
+import type { Ending } from "../analysis/objects/endings.ts";
+import type { Member } from "../analysis/objects/members.ts";
+import { within } from "../analysis/program/syntax.ts";
 import type { Suggestion } from "../create-rule.ts";
 import { indentOf, unitOf } from "./text.ts";
 

@@ -3,11 +3,11 @@
  * b.dispose();`. Used by the rule for dropped elements.
  */
 import ts from "typescript";
-import type { Owned } from "../analysis/oracle.ts";
-import { isUsingList } from "../analysis/syntax.ts";
-import type { Unnamed } from "../analysis/unreached.ts";
+import type { Owned } from "../analysis/program/oracle.ts";
+import { isUsingList } from "../analysis/program/syntax.ts";
+import type { Unnamed } from "../analysis/lists/unreached.ts";
 import type { Fix } from "../create-rule.ts";
-import type { Facts } from "../analysis/facts.ts";
+import type { Facts } from "../analysis/program/facts.ts";
 import { indentOf, Names, slotOf } from "./text.ts";
 
 /** Names the values and disposes them after the declaration; null where that does not fit. */

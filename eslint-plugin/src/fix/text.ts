@@ -3,7 +3,7 @@
  * syntax; used by the files beside it.
  */
 import ts from "typescript";
-import type { Facts } from "../analysis/facts.ts";
+import type { Facts } from "../analysis/program/facts.ts";
 
 /** One replacement of source text. */
 export interface Edit {

@@ -7,9 +7,9 @@ import ts from "typescript";
 import type { Fix } from "../create-rule.ts";
 import type { Owner } from "../owner.ts";
 import type { Session } from "../analysis/session.ts";
-import { enclosingFunction } from "../analysis/fate.ts";
-import { isAsync, hasBody, isScript } from "../analysis/syntax.ts";
-import { storesAlias } from "../analysis/keeps.ts";
+import { enclosingFunction } from "../analysis/transfer/fate.ts";
+import { isAsync, hasBody, isScript } from "../analysis/program/syntax.ts";
+import { storesAlias } from "../analysis/transfer/keeps.ts";
 import {
   contains,
   importName,

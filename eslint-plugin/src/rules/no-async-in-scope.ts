@@ -5,10 +5,10 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { functionHanded } from "../analysis/callee.ts";
-import { enclosingFunction } from "../analysis/fate.ts";
-import { isAsync, hasBody, unwrap } from "../analysis/syntax.ts";
-import { isRootScope, opensScope } from "../analysis/open-scopes.ts";
+import { functionHanded } from "../analysis/program/callee.ts";
+import { enclosingFunction } from "../analysis/transfer/fate.ts";
+import { isAsync, hasBody, unwrap } from "../analysis/program/syntax.ts";
+import { isRootScope, opensScope } from "../analysis/scopes/open-scopes.ts";
 import { rule, type Finding } from "../create-rule.ts";
 
 type Id =

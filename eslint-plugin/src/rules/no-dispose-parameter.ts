@@ -5,14 +5,14 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import type { Cell } from "../analysis/cells.ts";
-import { bindingOf, nameOf } from "../analysis/call-sites.ts";
-import { soundsLikeDisposal } from "../analysis/disposes.ts";
-import { enclosingFunction } from "../analysis/fate.ts";
-import { boundNames } from "../analysis/references.ts";
-import { hasBody, rootOf, someWithin, type FunctionWithBody } from "../analysis/syntax.ts";
-import { bodyEffect } from "../analysis/summary.ts";
-import { handedTo } from "../analysis/callbacks.ts";
+import type { Cell } from "../analysis/flow/cells.ts";
+import { bindingOf, nameOf } from "../analysis/program/call-sites.ts";
+import { soundsLikeDisposal } from "../analysis/transfer/disposes.ts";
+import { enclosingFunction } from "../analysis/transfer/fate.ts";
+import { boundNames } from "../analysis/program/references.ts";
+import { hasBody, rootOf, someWithin, type FunctionWithBody } from "../analysis/program/syntax.ts";
+import { bodyEffect } from "../analysis/transfer/summary.ts";
+import { handedTo } from "../analysis/transfer/callbacks.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { slotOf, statementOf } from "../fix/text.ts";
 

@@ -5,13 +5,13 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { labelOf, markOf, rootExpression, type FreshValue } from "../analysis/consume.ts";
-import { cutLists, type CutList } from "../analysis/cut-lists.ts";
-import { fateOf } from "../analysis/fate.ts";
-import type { Owned } from "../analysis/oracle.ts";
-import { removalAt, type Removal } from "../analysis/removals.ts";
+import { labelOf, markOf, rootExpression, type FreshValue } from "../analysis/fresh/consume.ts";
+import { cutLists, type CutList } from "../analysis/lists/cut-lists.ts";
+import { fateOf } from "../analysis/transfer/fate.ts";
+import type { Owned } from "../analysis/program/oracle.ts";
+import { removalAt, type Removal } from "../analysis/lists/removals.ts";
 import type { Session } from "../analysis/session.ts";
-import { unreachedOf, type Unreached } from "../analysis/unreached.ts";
+import { unreachedOf, type Unreached } from "../analysis/lists/unreached.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { nameAndDispose } from "../fix/name-rest.ts";
 import { indentOf, slotOf } from "../fix/text.ts";

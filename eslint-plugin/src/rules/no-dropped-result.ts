@@ -3,7 +3,7 @@
  * too: `t.add_(x)` writes into `t` and returns a fresh alias of it, which holds the memory until it
  * is disposed.
  */
-import { labelOf, markOf } from "../analysis/consume.ts";
+import { labelOf, markOf } from "../analysis/fresh/consume.ts";
 import { rule, type Suggestion } from "../create-rule.ts";
 import { indentOf, nameOfValue, Names, slotOf, statementOf, unitOf } from "../fix/text.ts";
 import ts from "typescript";

@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { escapesOf, type Escape } from "../analysis/escapes.ts";
+import { escapesOf, type Escape } from "../analysis/scopes/escapes.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { apply, nameIn } from "../fix/wrap.ts";
 

@@ -4,9 +4,9 @@
  * cure, the second a scope.
  */
 import ts from "typescript";
-import { rootExpression, labelOf, markOf, type FreshValue } from "../analysis/consume.ts";
+import { rootExpression, labelOf, markOf, type FreshValue } from "../analysis/fresh/consume.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { nameGates } from "../analysis/names.ts";
+import { nameGates } from "../analysis/program/names.ts";
 import { rule, type Finding, type Suggestion } from "../create-rule.ts";
 import { hoist } from "../fix/hoist.ts";
 import { wrapFunctionBody, wrapInScope } from "../fix/wrap.ts";

@@ -4,28 +4,28 @@
  * dataflow.
  */
 import ts from "typescript";
-import { mayLackScope } from "../analysis/open-scopes.ts";
+import { mayLackScope } from "../analysis/scopes/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { labelOf, markOf } from "../analysis/consume.ts";
-import { returnsOf } from "../analysis/fate.ts";
-import { lineage } from "../analysis/holders.ts";
-import { lostEntries } from "../analysis/lost-entries.ts";
-import { lostStores, type LostStore } from "../analysis/lost-stores.ts";
-import { grownEntries } from "../analysis/grown-entries.ts";
-import { lostUpdates } from "../analysis/lost-updates.ts";
-import type { Owned } from "../analysis/oracle.ts";
+import { labelOf, markOf } from "../analysis/fresh/consume.ts";
+import { returnsOf } from "../analysis/transfer/fate.ts";
+import { lineage } from "../analysis/objects/holders.ts";
+import { lostEntries } from "../analysis/lists/lost-entries.ts";
+import { lostStores, type LostStore } from "../analysis/lists/lost-stores.ts";
+import { grownEntries } from "../analysis/lists/grown-entries.ts";
+import { lostUpdates } from "../analysis/lists/lost-updates.ts";
+import type { Owned } from "../analysis/program/oracle.ts";
 import {
   hasBody,
   memberName,
   unwrap,
   valuesOf,
   type FunctionWithBody,
-} from "../analysis/syntax.ts";
-import { overwrittenPlaces } from "../analysis/overwritten-places.ts";
-import { replacedEntries } from "../analysis/replaced-entries.ts";
-import { replacedFields } from "../analysis/replaced-fields.ts";
-import { isSecondTry } from "../analysis/ways.ts";
-import { lostBySlots } from "../analysis/slot-losses.ts";
+} from "../analysis/program/syntax.ts";
+import { overwrittenPlaces } from "../analysis/objects/overwritten-places.ts";
+import { replacedEntries } from "../analysis/lists/replaced-entries.ts";
+import { replacedFields } from "../analysis/lists/replaced-fields.ts";
+import { isSecondTry } from "../analysis/program/ways.ts";
+import { lostBySlots } from "../analysis/flow/slot-losses.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
 import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";

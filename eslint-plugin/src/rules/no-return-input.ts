@@ -4,12 +4,12 @@
  * protocol is to return a fresh alias.
  */
 import ts from "typescript";
-import { mayLackScope } from "../analysis/open-scopes.ts";
+import { mayLackScope } from "../analysis/scopes/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { returnsOf } from "../analysis/fate.ts";
-import { isKept } from "../analysis/fresh-results.ts";
-import { unwrap, type FunctionWithBody } from "../analysis/syntax.ts";
-import { handedTo } from "../analysis/callbacks.ts";
+import { returnsOf } from "../analysis/transfer/fate.ts";
+import { isKept } from "../analysis/fresh/fresh-results.ts";
+import { unwrap, type FunctionWithBody } from "../analysis/program/syntax.ts";
+import { handedTo } from "../analysis/transfer/callbacks.ts";
 import { rule, spanOf, type Finding } from "../create-rule.ts";
 
 type Id = "input" | "stored" | "alias" | "freshBorrowed";

@@ -6,9 +6,9 @@
 import type { TSESLint } from "@typescript-eslint/utils";
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import type { Cell } from "../analysis/cells.ts";
-import { enclosingFunction } from "../analysis/fate.ts";
-import { referencesTo } from "../analysis/references.ts";
+import type { Cell } from "../analysis/flow/cells.ts";
+import { enclosingFunction } from "../analysis/transfer/fate.ts";
+import { referencesTo } from "../analysis/program/references.ts";
 import { rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { contains, indentOf, isJump, slotOf, statementOf } from "../fix/text.ts";
 import { isAnything, isHolder } from "../owner.ts";

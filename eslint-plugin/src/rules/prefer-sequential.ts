@@ -4,7 +4,7 @@
  */
 import ts from "typescript";
 import type { Session } from "../analysis/session.ts";
-import { unwrap } from "../analysis/syntax.ts";
+import { unwrap } from "../analysis/program/syntax.ts";
 import { rule } from "../create-rule.ts";
 
 type Id = "sequential";

@@ -4,9 +4,9 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { fateOf } from "../analysis/fate.ts";
-import { referencesTo } from "../analysis/references.ts";
-import { onlyLooksAt } from "../analysis/transfer.ts";
+import { fateOf } from "../analysis/transfer/fate.ts";
+import { referencesTo } from "../analysis/program/references.ts";
+import { onlyLooksAt } from "../analysis/transfer/transfer.ts";
 import { rule, type Finding } from "../create-rule.ts";
 import { indentOf } from "../fix/text.ts";
 

@@ -5,11 +5,11 @@
  */
 import type ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { nameOf } from "../analysis/call-sites.ts";
-import { labelOf, markOf } from "../analysis/consume.ts";
-import { lasts } from "../analysis/keeps.ts";
+import { nameOf } from "../analysis/program/call-sites.ts";
+import { labelOf, markOf } from "../analysis/fresh/consume.ts";
+import { lasts } from "../analysis/transfer/keeps.ts";
 import type { Divided } from "../analysis/session.ts";
-import { unreachedOf } from "../analysis/unreached.ts";
+import { unreachedOf } from "../analysis/lists/unreached.ts";
 import { lineOf, rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { wrapFunctionBody } from "../fix/wrap.ts";
 

@@ -5,8 +5,8 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { keptState } from "../analysis/component-state.ts";
-import { labelOf, markOf } from "../analysis/consume.ts";
+import { keptState } from "../analysis/fresh/component-state.ts";
+import { labelOf, markOf } from "../analysis/fresh/consume.ts";
 import {
   endsDevice,
   goesWithDevice,
@@ -15,28 +15,28 @@ import {
   leftToBase,
   methodsThatEnd,
   type Ending,
-} from "../analysis/endings.ts";
+} from "../analysis/objects/endings.ts";
 import {
   endlessFields,
   leftByClosures,
   leftInFile,
   leftInRecords,
   type LeftBehind,
-} from "../analysis/left-behind.ts";
-import { leftDevice } from "../analysis/left-devices.ts";
+} from "../analysis/objects/left-behind.ts";
+import { leftDevice } from "../analysis/trails/left-devices.ts";
 import {
   endedLater,
   endingWithoutSuper,
   inheritsEnding,
   inheritsFromOwn,
   isLeftByBase,
-} from "../analysis/inherited-endings.ts";
-import { membersDueAnEnd } from "../analysis/endless-classes.ts";
-import { endlessObjects } from "../analysis/endless-objects.ts";
-import { endlessParts } from "../analysis/endless-parts.ts";
-import { leftOfGiven } from "../analysis/handed-over.ts";
-import type { Owned } from "../analysis/oracle.ts";
-import { leftOutOf, leftWhereEmptied, mentionsOf } from "../analysis/partial-records.ts";
+} from "../analysis/objects/inherited-endings.ts";
+import { membersDueAnEnd } from "../analysis/trails/endless-classes.ts";
+import { endlessObjects } from "../analysis/trails/endless-objects.ts";
+import { endlessParts } from "../analysis/trails/endless-parts.ts";
+import { leftOfGiven } from "../analysis/objects/handed-over.ts";
+import type { Owned } from "../analysis/program/oracle.ts";
+import { leftOutOf, leftWhereEmptied, mentionsOf } from "../analysis/lists/partial-records.ts";
 import {
   emptyLoops,
   loopValue,
@@ -47,13 +47,13 @@ import {
   reach,
   sharedElsewhere,
   type Member,
-} from "../analysis/members.ts";
-import { fieldsGivenOrMade } from "../analysis/given-or-made.ts";
-import { dueAt } from "../analysis/pauses.ts";
+} from "../analysis/objects/members.ts";
+import { fieldsGivenOrMade } from "../analysis/transfer/given-or-made.ts";
+import { dueAt } from "../analysis/objects/pauses.ts";
 import type { Session } from "../analysis/session.ts";
-import { takenFields } from "../analysis/taken-fields.ts";
-import { isUsedThere } from "../analysis/used-there.ts";
-import { isAsync, baseOf, memberName, unwrap } from "../analysis/syntax.ts";
+import { takenFields } from "../analysis/objects/taken-fields.ts";
+import { isUsedThere } from "../analysis/transfer/used-there.ts";
+import { isAsync, baseOf, memberName, unwrap } from "../analysis/program/syntax.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { lastLine, valuesIn } from "../fix/last-line.ts";
 import { ended, isAnything, toEnd } from "../owner.ts";

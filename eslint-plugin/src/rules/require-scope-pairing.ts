@@ -4,10 +4,10 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
-import { argumentOf, enclosingFunction, fateOf } from "../analysis/fate.ts";
-import { referencesTo } from "../analysis/references.ts";
-import { isRootScope, opensScope } from "../analysis/open-scopes.ts";
-import { handedTo } from "../analysis/callbacks.ts";
+import { argumentOf, enclosingFunction, fateOf } from "../analysis/transfer/fate.ts";
+import { referencesTo } from "../analysis/program/references.ts";
+import { isRootScope, opensScope } from "../analysis/scopes/open-scopes.ts";
+import { handedTo } from "../analysis/transfer/callbacks.ts";
 import { rule, type Finding } from "../create-rule.ts";
 
 type Id = "noUsing" | "dropped" | "noEnd" | "endNotFinally";

@@ -1,0 +1,43 @@
+/**
+ * Closures: whether a nested function runs only while the one around it does, so that what it
+ * captures does not outlive that one. Used by the summaries and where values are lent.
+ */
+import ts from "typescript";
+import { callbackMode, handedTo } from "../transfer/callbacks.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { referencesTo } from "../program/references.ts";
+import type { Session } from "../session.ts";
+
+/** Whether a function is handed to a call that runs it before it returns. */
+export function isInline(session: Session, closure: ts.SignatureDeclaration): boolean {
+  const host = handedTo(closure);
+  return host !== undefined && ["inline", "scoped"].includes(callbackMode(session, host, closure));
+}
+
+/** Whether what a nested function captures may be used when the function around it has returned. */
+export function outlivesMaker(
+  session: Session,
+  maker: ts.Node,
+  closure: ts.SignatureDeclaration,
+): boolean {
+  let current: ts.SignatureDeclaration | undefined = closure;
+  while (current && current !== maker) {
+    const host = handedTo(current);
+    if (!host)
+      return !(
+        ts.isFunctionDeclaration(current) ||
+        (ts.isVariableDeclaration(current.parent) && hasOnlyCalls(session, current.parent, maker))
+      );
+    if (!isInline(session, current)) return true;
+    current = enclosingFunction(host);
+  }
+  return false;
+}
+
+function hasOnlyCalls(session: Session, declaration: ts.VariableDeclaration, fn: ts.Node): boolean {
+  const { name } = declaration;
+  return (
+    ts.isIdentifier(name) &&
+    referencesTo(session.oracle, declaration, name, fn).every((id) => fateOf(id).kind === "called")
+  );
+}

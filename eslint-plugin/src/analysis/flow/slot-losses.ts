@@ -1,0 +1,271 @@
+/**
+ * Slot losses: which stores the dataflow found to lose what a slot held. Where the slot may as well
+ * be empty, as it is before its first store, it takes a sign that the function runs again. Used by
+ * the rule about overwritten values.
+ */
+import ts from "typescript";
+import { sourcesOf } from "../program/call-index.ts";
+import { nameOf } from "../program/call-sites.ts";
+import { handedTo } from "../transfer/callbacks.ts";
+import { isEmptiedBetween } from "../lists/emptied-between.ts";
+import { endingsOf } from "../objects/endings.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { accessesByName } from "../program/field-index.ts";
+import type { Problem } from "./flow.ts";
+import { givesOthers, givesPart } from "../lists/left-out.ts";
+import type { LostStore } from "../lists/lost-stores.ts";
+import { asksForDevice } from "../trails/made-again.ts";
+import { fieldOfThis, reach } from "../objects/members.ts";
+import { mayLackScope } from "../scopes/open-scopes.ts";
+import { isAskedByCallers } from "../objects/overwritten-places.ts";
+import { isCalledInLoop, isForLoss, runsOften, surelyRunsOften } from "../trails/runs-often.ts";
+import type { Session } from "../session.ts";
+import { isEffect, leaves } from "./slot-touches.ts";
+import { isStore, type Slot } from "./slots.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  isEmptyContainer,
+  isNullish,
+  isTarget,
+  someWithin,
+  unwrap,
+  valueGiven,
+  within,
+} from "../program/syntax.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+
+/** The losing assignments among the problems of a file. */
+export function lostBySlots(session: Session, problems: readonly Problem[]): LostStore[] {
+  return problems.flatMap((problem): LostStore[] => {
+    if (problem.kind !== "loss") return [];
+    const { node, cell, surely } = problem;
+    if (!cell.slot || !ts.isBinaryExpression(node) || !isStore(node)) return [];
+    const { slot } = cell;
+    if (slot.kind === "ref" && slot.mentions.every((m) => isShown(session, m))) return [];
+    if (!outlivesScopes(session, slot) || isOfNewDevice(session, slot, node)) return [];
+    const value = valueGiven(node);
+    const { owned } = slot;
+    if (isNullish(value) || isEmptyContainer(value)) {
+      if (isFirstFill(slot, node) && !surely && !comesAgain(session, slot, node)) return [];
+      return fillsOnly(node) ? [] : [{ node, owned }];
+    }
+    if (isEndedByCallers(session, slot, node)) return [];
+    if (owned.shape === "many" && givesOthers(session, node.right, node.left))
+      return [{ node, owned }];
+    if (owned.shape === "many" && givesPart(session, node.right, node.left))
+      return [{ node, owned, part: true }];
+    if (owned.shape === "many" && !isMadeAnew(session, slot, node)) return [];
+    if (surely || slot.atOnce) return [{ node, owned }];
+    const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
+    const home = enclosingFunction(node);
+    if (home && isEmptiedBetween(session, home, slot.mentions)) return [];
+    if (home && hasBody(home) && isAskedByCallers(session, home, slot.mentions)) return [];
+    if (!again || fillsSeveral(node) || isOnlyLocal(session, slot)) return [];
+    return [{ node, owned }];
+  });
+}
+
+/** `grid.cells.destroy(); grid.resize(w);`: who has it made anew ends what the field held. */
+function isEndedByCallers({ oracle }: Session, slot: Slot, node: ts.Node): boolean {
+  const { kind, label, owned, mentions } = slot;
+  const home = enclosingFunction(node);
+  const remakes = home && nameOf(home);
+  const name = label.slice(label.lastIndexOf(".") + 1);
+  if (kind !== "field" || name.startsWith("#") || remakes === undefined) return false;
+  const own = mentions.map((m) =>
+    ts.isPropertyAccessExpression(m) ? oracle.declarationAt(m.name) : undefined,
+  );
+  const isEnd = (access: ts.PropertyAccessExpression): boolean => {
+    const { kind: use, member } = fateOf(access);
+    const caller = enclosingFunction(access);
+    if (use !== "receiver" || !owned.owner.dispose.methods.includes(member)) return false;
+    if (mentions.includes(access) || !caller || !callsNamedIn(caller, remakes)) return false;
+    const known = oracle.declarationAt(access.name);
+    return known === undefined || own.includes(known);
+  };
+  const { facts, program } = oracle;
+  return facts
+    .of(program, sourcesOf)
+    .some((file) => facts.of(file, accessesByName).get(name)?.some(isEnd));
+}
+
+const callsNamedIn = (fn: ts.Node, name: string): boolean =>
+  someWithin(fn, (at) => ts.isCallExpression(at) && calleeNameNode(at)?.text === name);
+
+/** `recover() { … requestDevice(); this.buffer = null; }`: it is gone with the device before. */
+const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolean => {
+  const home = owned.owner.policy === "generic" ? enclosingFunction(node) : undefined;
+  return home !== undefined && (isForLoss(home) || asksForDevice(session, home));
+};
+
+/**
+ * `this.rows = load()`, where something ends rows: another list that has nothing of the one before.
+ */
+function isMadeAnew(session: Session, { mentions }: Slot, node: ts.BinaryExpression): boolean {
+  const value = valueGiven(node);
+  if (mentions.some((m) => within(m, node.right))) return false;
+  if (mentions.every((m) => leaves(session, m))) return false;
+  return session.freshness(value) === "fresh";
+}
+
+/** `this.rows = []; for (…) this.rows.push(make());`: makes the list as a whole. */
+const isFirstFill = ({ makes }: Slot, node: ts.Node): boolean => {
+  const home = enclosingFunction(node);
+  return makes.some((at) => at.pos >= node.end && enclosingFunction(at) === home);
+};
+
+/** Made where there may be no scope; where nothing is known of that, ended by hand elsewhere. */
+function outlivesScopes(session: Session, { makes, mentions }: Slot): boolean {
+  if (makes.some((at) => mayLackScope(session, at))) return true;
+  const isUnknown = makes.every((at) => session.scopeAt(at) === "unknown");
+  return isUnknown && mentions.some((m) => session.transfer(m).effect === "disposes");
+}
+
+/** Given or looked at: a ref of which nothing else is said is kept, see `component-state.ts`. */
+function isShown(session: Session, mention: ts.Expression): boolean {
+  const { effect, fate } = session.transfer(mention);
+  return isTarget(mention) || onlyLooksAt(effect) || fate.kind === "read";
+}
+
+/**
+ * `if (xs === null) { xs = x; ys = y; }`: what is filled where another is found empty is, too. And
+ * `if (this.device !== device) b = device.make()`: what another device made goes with that one.
+ */
+function fillsSeveral(node: ts.BinaryExpression): boolean {
+  const block = node.parent.parent;
+  const test = block.parent;
+  if (!ts.isBlock(block) || !ts.isIfStatement(test) || test.thenStatement !== block) return false;
+  const given = block.statements.flatMap((s) =>
+    ts.isExpressionStatement(s) && ts.isBinaryExpression(s.expression) && isStore(s.expression)
+      ? [s.expression.left.getText()]
+      : [],
+  );
+  return findsEmpty(test.expression, given, makerOf(valueGiven(node)));
+}
+
+/** The `device` of `device.make()`. */
+function makerOf(value: ts.Expression): string | undefined {
+  const made = unwrap(value);
+  if (!ts.isCallExpression(made) || !ts.isPropertyAccessExpression(made.expression))
+    return undefined;
+  return made.expression.expression.getText();
+}
+
+/**
+ * Whether a test that holds finds one of some places empty, or filled by another maker: of `a || b`
+ * each must say so.
+ */
+function findsEmpty(test: ts.Expression, places: readonly string[], maker?: string): boolean {
+  const asked = unwrap(test);
+  if (ts.isPrefixUnaryExpression(asked)) return places.includes(asked.operand.getText());
+  if (!ts.isBinaryExpression(asked)) return false;
+  const { left, right, operatorToken } = asked;
+  const operator = operatorToken.getText();
+  const finds = (side: ts.Expression): boolean => findsEmpty(side, places, maker);
+  if (operator === "&&") return finds(left) || finds(right);
+  if (operator === "||") return finds(left) && finds(right);
+  if (/^!={1,2}$/.test(operator) && maker !== undefined)
+    if (left.getText() === maker || right.getText() === maker) return !isNullish(right);
+  return /^={2,3}$/.test(operator) && isNullish(right) && places.includes(left.getText());
+}
+
+/** `this.rows ??= []`: a store that only fills what is empty. */
+const fillsOnly = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
+  kind !== ts.SyntaxKind.EqualsToken;
+
+/** Whether a store runs more than once. What may last is mostly loaded once, whatever may call. */
+function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
+  const place = enclosingFunction(node);
+  if (!place) return false;
+  const { lost, policy } = owned.owner;
+  const isOften =
+    lost === "repeated"
+      ? surelyRunsOften(session, place)
+      : runsOften(session, place, policy === "protocol");
+  return isOften || isEffectAgain(place) || replacesAnother(session, place);
+}
+
+/** Whether every function that fills a slot ends what it put there before it returns. */
+function isOnlyLocal(session: Session, { mentions }: Slot): boolean {
+  const ends = mentions.filter(
+    (m) => ts.isExpressionStatement(statementOf(m)) && session.transfer(m).effect === "disposes",
+  );
+  if (ends.length === 0) return false;
+  return mentions.every((store) => {
+    if (!isTarget(store)) return true;
+    const home = enclosingFunction(store);
+    const given = ts.findAncestor(store, ts.isBinaryExpression);
+    if (!home || !given || isNullish(valueGiven(given))) return true;
+    const isWayOut = (from: ts.Node, to: ts.Node) => (node: ts.Node) =>
+      node.pos >= from.end && node.end <= to.pos && leavesHere(node, home);
+    return ends.some((end) => {
+      const { parent } = statementOf(end);
+      if (end.pos < store.end || !within(store, parent) || enclosingFunction(end) !== home)
+        return false;
+      return !someWithin(home, isWayOut(store, end));
+    });
+  });
+}
+
+const statementOf = (node: ts.Node): ts.Node => ts.findAncestor(node, ts.isStatement) ?? node;
+
+/** A `return`, `break` or `continue` of a function itself. */
+const leavesHere = (node: ts.Node, home: ts.Node): boolean =>
+  (ts.isReturnStatement(node) || ts.isBreakOrContinueStatement(node)) &&
+  enclosingFunction(node) === home;
+
+/** `this.h?.dispose(); this.h = x; this.g = y;`: what ends one place to fill it comes again. */
+function replacesAnother(session: Session, place: ts.Node): boolean {
+  if (ts.isConstructorDeclaration(place)) return false;
+  const ended = new Set<string>();
+  return someWithin(place, (node) => {
+    const field = fieldOfThis(node);
+    if (!field || enclosingFunction(node) !== place) return false;
+    const text = node.getText();
+    if (isTarget(node)) return ended.has(text);
+    if (session.transfer(node as ts.Expression).effect === "disposes") ended.add(text);
+    return false;
+  });
+}
+
+/**
+ * Whether a function comes to its store once, or a method that starts an object fills a field
+ * which an ending of the object frees: `init()` after `dispose()`, or once.
+ */
+function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node: ts.Node): boolean {
+  const place = enclosingFunction(node);
+  if (place && isDoneOnce(place)) return true;
+  if (kind !== "field" || !place || !ts.isClassLike(holder)) return false;
+  if (!/^#?_?(init|start|set_?up|mount|open)/i.test(nameOf(place) ?? "")) return false;
+  if (isCalledInLoop(session, place)) return false;
+  const endings = endingsOf(holder).map(({ member }) => member);
+  const reached = [...reach(session.oracle.facts, holder, endings)];
+  return mentions.some((m) => !leaves(session, m) && reached.some((member) => within(m, member)));
+}
+
+/** `if (this.ready) return; … this.ready = true;`, and nobody says that it is not any more. */
+function isDoneOnce(fn: ts.Node): boolean {
+  const [first] = hasBody(fn) && fn.body && ts.isBlock(fn.body) ? fn.body.statements : [];
+  if (!first || !ts.isIfStatement(first) || !isBareReturn(first.thenStatement)) return false;
+  const flag = first.expression.getText();
+  const sets = (to: RegExp) => (inner: ts.Node) =>
+    ts.isBinaryExpression(inner) &&
+    inner.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    inner.left.getText() === flag &&
+    to.test(inner.right.getText());
+  return someWithin(fn, sets(/^true$/)) && !someWithin(fn.getSourceFile(), sets(/^(?!true$)/));
+}
+
+const isBareReturn = (at: ts.Statement): boolean => {
+  const only = ts.isBlock(at) && at.statements.length === 1 ? at.statements[0] : at;
+  return only !== undefined && ts.isReturnStatement(only) && only.expression === undefined;
+};
+
+/** `useEffect(() => { … }, [size])`: runs again when an input changes. */
+function isEffectAgain(fn: ts.Node): boolean {
+  const host = handedTo(fn);
+  const [first, inputs] = host?.arguments ?? [];
+  if (!host || first !== fn || !isEffect(host)) return false;
+  return !inputs || (ts.isArrayLiteralExpression(inputs) && inputs.elements.length > 0);
+}

@@ -1,0 +1,196 @@
+/**
+ * Slot touches: what the functions of a file do to a slot beyond looking at what it holds: end it,
+ * give it another name, hand it on, fill it. Tells what a call may change, and whether a function
+ * can count on what it finds in a slot when it begins.
+ */
+import ts from "typescript";
+import { callSitesOf } from "../program/call-sites.ts";
+import { handedTo } from "../transfer/callbacks.ts";
+import { soundsLikeDisposal } from "../transfer/disposes.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { lineage } from "../objects/holders.ts";
+import { onlyLooks } from "../transfer/looked-at.ts";
+import { effectInside } from "../transfer/mention.ts";
+import { visitVerb } from "./mention-events.ts";
+import type { Session } from "../session.ts";
+import type { Slot } from "./slots.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  isTarget,
+  someWithin,
+  within,
+  type CallLike,
+} from "../program/syntax.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+import { isUsedThere } from "../transfer/used-there.ts";
+
+const furthest = 4;
+
+/** Whether a mention leaves what a slot holds where it is, and alive. */
+export function leaves(session: Session, mention: ts.Expression): boolean {
+  if (isTarget(mention)) return true;
+  const found = session.transfer(mention);
+  const { effect, fate } = found;
+  if (fate.literal && fate.kind === "iterated") return !endsInside(fate.node);
+  if (onlyLooksAt(effect) || effect === "receives" || effect === "returns") return true;
+  if (effect === "visits") return visitVerb(session, fate) === "use";
+  if (effect === "aliases") return constantFor(fate.node, session) !== undefined;
+  if (effect === "enters") return onlyLooksAt(effectInside(session, found));
+  if (fate.kind === "receiver" && /^(slice|filter)$/.test(fate.member))
+    return isPartLookedAt(session, fate.node as ts.Expression);
+  return fate.kind === "read" || isUsedByOther(session, mention);
+}
+
+/** `for (const table of [a, b]) for (const t of table.values()) t.dispose();` */
+export const endsInside = (loop: ts.Node): boolean =>
+  someWithin(
+    (loop as ts.ForOfStatement).statement,
+    (node) => ts.isCallExpression(node) && soundsLikeDisposal(calleeNameNode(node)?.text ?? ""),
+  );
+
+/** `const stale = this.xs.slice(0, n)`, `for (const x of this.xs.slice(1))`: only asked. */
+function isPartLookedAt(session: Session, part: ts.Expression): boolean {
+  const fate = fateOf(part);
+  if (fate.kind === "iterated") return visitVerb(session, fate) === "use";
+  return fate.kind === "bound" && constantFor(fate.node, session) !== undefined;
+}
+
+/** `new Pass(this.target)`: in the hands of what goes on using it and never frees it. */
+function isUsedByOther(session: Session, mention: ts.Expression): boolean {
+  const owned = session.oracle.ownedAt(mention);
+  return owned !== null && isUsedThere(session, mention, owned);
+}
+
+/** `const old = this.x;`: a constant that is only looked at. */
+export function constantFor(
+  at: ts.Node,
+  session: Session,
+): (ts.VariableDeclaration & { name: ts.Identifier }) | undefined {
+  if (!ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name)) return undefined;
+  const flags = ts.getCombinedNodeFlags(at) & ts.NodeFlags.AwaitUsing;
+  if (flags !== ts.NodeFlags.Const || !onlyLooks(session, at.name, true)) return undefined;
+  return at as ts.VariableDeclaration & { name: ts.Identifier };
+}
+
+/** Whether a function that runs inside another may end or fill a slot, itself or by its calls. */
+export function touches(
+  session: Session,
+  slot: Slot,
+  fn: ts.Node,
+  seen = new Set<ts.Node>(),
+): boolean {
+  if (seen.has(fn) || seen.size > 40) return seen.size > 40;
+  seen.add(fn);
+  if (slot.mentions.some((m) => within(m, fn) && (isTarget(m) || !leaves(session, m)))) return true;
+  return someWithin(fn, (node) => {
+    if (!ts.isCallExpression(node)) return false;
+    const { body } = session.oracle.callee(node);
+    return body !== undefined && body.getSourceFile() === fn.getSourceFile()
+      ? touches(session, slot, body, seen)
+      : false;
+  });
+}
+
+/** Whether a call may end or fill a slot. */
+export function callTouches(session: Session, slot: Slot, call: CallLike): boolean {
+  const { body } = session.oracle.callee(call);
+  const isNear = body !== undefined && body.getSourceFile() === call.getSourceFile();
+  return isNear && touches(session, slot, body);
+}
+
+/**
+ * Whether a function finds in a slot what was put there last: no function that runs it ends it
+ * first, and none that it makes and that outlives it.
+ */
+export function findsHeld(session: Session, slot: Slot, fn: ts.Node): boolean {
+  for (const mention of slot.mentions) {
+    const inner = enclosingFunction(mention);
+    if (!inner || inner === fn || !within(inner, fn)) continue;
+    if ((isTarget(mention) || !leaves(session, mention)) && outlives(session, inner, fn))
+      return false;
+  }
+  return !isEndedBefore(session, slot, fn, 0, new Set([fn]));
+}
+
+/** Whether a function within another may run when that has ended. */
+function outlives(session: Session, inner: ts.Node, fn: ts.Node): boolean {
+  for (let at: ts.Node | undefined = inner; at && at !== fn; at = enclosingFunction(at)) {
+    const host = handedTo(at);
+    if (host && isEffect(host)) return true;
+    const mode = host && session.callback(host, at);
+    if (mode !== "inline" && mode !== "scoped") return true;
+  }
+  return false;
+}
+
+/** `useEffect(…)`: a runtime runs what it is given when it sees fit. */
+export const isEffect = (host: CallLike): boolean =>
+  /^use\w*Effect$/.test(calleeNameNode(host)?.text ?? "");
+
+/** Whether a function that runs this one, or makes it, ends what the slot holds. */
+function isEndedBefore(
+  session: Session,
+  slot: Slot,
+  fn: ts.Node,
+  depth: number,
+  seen: Set<ts.Node>,
+): boolean {
+  if (depth > furthest) return true;
+  const reach = isProtected(fn) ? "program" : "file";
+  const calls = hasBody(fn) ? callSitesOf(session.oracle, fn, reach).calls : [];
+  const outer = enclosingFunction(fn);
+  const callers = calls.map((call) => ({ caller: enclosingFunction(call), turns: turnsOf(call) }));
+  if (outer !== slot.home) callers.push({ caller: outer, turns: undefined });
+  return callers.some(({ caller, turns }) => {
+    if (!caller || seen.has(caller) || !isOfHolder(session, caller, slot.holder)) return false;
+    seen.add(caller);
+    const runsNow = (node: ts.Node): boolean =>
+      node === caller || !hasBody(node) || !outlives(session, node, caller);
+    const ends = (node: ts.Node): boolean =>
+      node !== fn &&
+      runsNow(node) &&
+      ((ts.isCallExpression(node) && callEnds(session, slot, node, seen)) ||
+        (ts.forEachChild(node, (child) => ends(child) || undefined) ?? false));
+    const isEnded = slot.mentions.some((m) => {
+      const inner = within(m, turns ?? caller) && !within(m, fn) ? enclosingFunction(m) : undefined;
+      return inner !== undefined && runsNow(inner) && !leaves(session, m);
+    });
+    if (isEnded || ends(turns ?? caller)) return true;
+    return !turns && isEndedBefore(session, slot, caller, depth + 1, seen);
+  });
+}
+
+/** Whether a function stands in what knows a slot, or in a class that extends that. */
+function isOfHolder({ oracle }: Session, fn: ts.Node, holder: ts.Node): boolean {
+  if (within(fn, holder)) return true;
+  const heir = ts.isClassLike(holder) ? ts.findAncestor(fn, ts.isClassLike) : undefined;
+  return heir !== undefined && lineage(heir, oracle).some((base) => base === holder);
+}
+
+/** A method that only heirs call, wherever they are. */
+const isProtected = (fn: ts.Node): boolean =>
+  ts.isMethodDeclaration(fn) &&
+  (ts.getCombinedModifierFlags(fn) & ts.ModifierFlags.Protected) !== 0;
+
+/** The loop around a call: in its second turn, the call finds what it left there in the first. */
+function turnsOf(call: ts.Node): ts.Node | undefined {
+  const loop = ts.findAncestor(call, (at) =>
+    hasBody(at) ? "quit" : ts.isIterationStatement(at, false),
+  );
+  return loop && !someWithin(loop, (at) => ts.isBreakStatement(at) || ts.isReturnStatement(at))
+    ? loop
+    : undefined;
+}
+
+/** Whether a call ends what a slot holds, and is none of the functions in `except`. */
+function callEnds(
+  session: Session,
+  slot: Slot,
+  call: ts.CallExpression,
+  except: ReadonlySet<ts.Node>,
+): boolean {
+  const { body } = session.oracle.callee(call);
+  if (!body || except.has(body) || !within(body, slot.holder)) return false;
+  return slot.mentions.some((m) => within(m, body) && !leaves(session, m));
+}

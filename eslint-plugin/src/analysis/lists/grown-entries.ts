@@ -1,0 +1,122 @@
+/**
+ * Grown entries: values that a table loses where one of them does not do any more and another takes
+ * its place: `let b = all.get(key); if (!b || b.size < n) { b = make(n); all.set(key, b); }`.
+ * Used by the rule about overwritten values.
+ */
+import ts from "typescript";
+import { enclosingFunction } from "../transfer/fate.ts";
+import type { LostEntry } from "./lost-entries.ts";
+import { effectInside } from "../transfer/mention.ts";
+import { mayLackScope } from "../scopes/open-scopes.ts";
+import { referencesTo } from "../program/references.ts";
+import { samePlace } from "../program/same-place.ts";
+import type { Session } from "../session.ts";
+import { isTarget, unwrap, within } from "../program/syntax.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+import { leaves, testAround } from "../program/ways.ts";
+
+/** Every such loss of a file. */
+export function grownEntries(session: Session, file: ts.SourceFile): LostEntry[] {
+  return session.oracle.facts.variables(file).flatMap((node) => grown(session, node) ?? []);
+}
+
+function grown(session: Session, declaration: ts.VariableDeclaration): LostEntry | undefined {
+  const { name, initializer } = declaration;
+  const got = initializer && unwrap(initializer);
+  const home = enclosingFunction(declaration);
+  if (!home || !got || !ts.isIdentifier(name) || !ts.isCallExpression(got)) return undefined;
+  const { expression: on, arguments: keys } = got;
+  const [key] = keys;
+  if (!ts.isPropertyAccessExpression(on) || on.name.text !== "get" || !key) return undefined;
+  const table = on.expression;
+  const ids = referencesTo(session.oracle, declaration, name, home).filter((id) => id !== name);
+  const tests = ids.flatMap((id) => (isMoreThanAsked(id) ? [testAround(id)] : []));
+  const [test] = tests;
+  if (!test || !session.oracle.callee(got).builtin) return undefined;
+  const put = session.oracle.facts.calls(home.getSourceFile()).find((call) => {
+    const { expression, arguments: given } = call;
+    return (
+      isReached(call, test) &&
+      given.length === 2 &&
+      ts.isPropertyAccessExpression(expression) &&
+      expression.name.text === "set" &&
+      samePlace(session.oracle, expression.expression, table) &&
+      given[0]!.getText() === key.getText()
+    );
+  });
+  const value = put?.arguments[1];
+  const owned = value && session.oracle.ownedAt(value);
+  if (!put || !value || owned?.shape !== "one" || !isNew(session, value, put)) return undefined;
+  if (!mayLackScope(session, put)) return undefined;
+  const isHandedOn = (id: ts.Identifier): boolean =>
+    id.end <= put.pos &&
+    !isTarget(id) &&
+    !within(id, put) &&
+    !onlyLooksAt(effectInside(session, session.transfer(id))) &&
+    !ts.isReturnStatement(id.parent);
+  return ids.some(isHandedOn) || asksAgain(session, table, got, home)
+    ? undefined
+    : { call: put, table: table.getText(), owned };
+}
+
+/** Whether another place of a function has a value of the table in hand. */
+const asksAgain = (
+  session: Session,
+  table: ts.Expression,
+  got: ts.CallExpression,
+  home: ts.Node,
+): boolean =>
+  session.oracle.facts.calls(home.getSourceFile()).some((call) => {
+    const { expression: on } = call;
+    return (
+      call !== got &&
+      within(call, home) &&
+      ts.isPropertyAccessExpression(on) &&
+      on.name.text !== "set" &&
+      samePlace(session.oracle, on.expression, table)
+    );
+  });
+
+/** The `b` of `!b || b.size < size`, or of `b && b.size >= size` before a way out. */
+function isMoreThanAsked(id: ts.Identifier): boolean {
+  const test = testAround(id);
+  const both = test && unwrap(test.expression);
+  if (!both || !ts.isBinaryExpression(both) || !within(id, both.left)) return false;
+  const operator = both.operatorToken.kind;
+  if (operator === ts.SyntaxKind.BarBarToken)
+    return /^!|(===?) ?(undefined|null)$/.test(both.left.getText());
+  return (
+    operator === ts.SyntaxKind.AmpersandAmpersandToken &&
+    unwrap(both.left) === id &&
+    leaves(test.thenStatement)
+  );
+}
+
+/** Whether a place is reached where the old value does not do: in the `if`, or after a way out. */
+function isReached(at: ts.Node, test: ts.IfStatement): boolean {
+  if (enclosingFunction(at) !== enclosingFunction(test)) return false;
+  if (leaves(test.thenStatement)) return at.pos >= test.end;
+  return within(at, test.thenStatement);
+}
+
+/** A new value, or a name that is given one just before. */
+function isNew(session: Session, value: ts.Expression, put: ts.CallExpression): boolean {
+  if (session.freshness(value) === "fresh") return true;
+  const bare = unwrap(value);
+  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+  const block = ts.findAncestor(put, ts.isBlock);
+  return (
+    source !== undefined &&
+    block !== undefined &&
+    session.oracle.facts
+      .assignments(put.getSourceFile())
+      .some(
+        ({ left, right, end }) =>
+          ts.isIdentifier(left) &&
+          end <= put.pos &&
+          within(left, block) &&
+          session.oracle.declarationAt(left) === source &&
+          session.freshness(right) === "fresh",
+      )
+  );
+}

@@ -1,0 +1,126 @@
+/**
+ * Left out: expressions that give part of what a place holds, `xs.filter(…)`, `xs.slice(1)`,
+ * `[...xs.slice(0, i), ...xs.slice(i + 1)]`, or a function of the program that does so with a
+ * parameter. When such a part takes the place of the whole, the rest is out of reach. Used by
+ * `lost-stores.ts`.
+ */
+import ts from "typescript";
+import { functionHanded } from "../program/callee.ts";
+import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
+import { effectInside } from "../transfer/mention.ts";
+import { visitVerb } from "../flow/mention-events.ts";
+import { referencesTo } from "../program/references.ts";
+import { samePlace } from "../program/same-place.ts";
+import type { Session } from "../session.ts";
+import {
+  calleeNameNode,
+  isUsing,
+  someWithin,
+  unwrap,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+
+/** Whether an expression gives some of the values a list holds, and does nothing to the rest. */
+export function givesPart(session: Session, value: ts.Expression, list: ts.Expression): boolean {
+  const node = unwrap(value);
+  if (ts.isArrayLiteralExpression(node))
+    return (
+      node.elements.length > 0 &&
+      node.elements.every((e) => ts.isSpreadElement(e) && givesPart(session, e.expression, list))
+    );
+  if (!ts.isCallExpression(node)) return false;
+  const target = node.expression;
+  if (ts.isPropertyAccessExpression(target) && samePlace(session.oracle, target.expression, list))
+    return leavesSome(session, node);
+  const at = node.arguments.findIndex((a) => samePlace(session.oracle, a, list));
+  const { body } = session.oracle.callee(node);
+  const parameter = body?.parameters[at]?.name;
+  if (!body || !parameter || !ts.isIdentifier(parameter)) return false;
+  const [only, ...others] = returnsOf(body);
+  return only !== undefined && others.length === 0 && givesPart(session, only, parameter);
+}
+
+/**
+ * Whether a call gives some of what a list holds: `slice()` and `slice(0)` give all; a test may
+ * free what it rejects, and one that asks which element it is knows the others.
+ */
+export function leavesSome(session: Session, call: ts.CallExpression): boolean {
+  const callee = session.oracle.callee(call);
+  const [first] = call.arguments;
+  if (!callee.builtin || !first) return false;
+  if (callee.name === "slice") return call.arguments.length > 1 || first.getText() !== "0";
+  if (callee.name !== "filter") return false;
+  const test = functionHanded(session.oracle, first);
+  return test !== undefined && !speaksOfEnding(session, test) && !knowsElements(session, test);
+}
+
+/** `xs.map((t) => t.mul(2))` of a list: others in the place of all it holds, which go nowhere. */
+export function givesOthers(session: Session, value: ts.Expression, list: ts.Expression): boolean {
+  const node = unwrap(value);
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
+  const callee = session.oracle.callee(node);
+  const { expression } = node.expression;
+  if (callee.name !== "map" || !callee.builtin) return false;
+  if (!samePlace(session.oracle, expression, list)) return false;
+  const fn = node.arguments[0] && functionHanded(session.oracle, node.arguments[0]);
+  if (!fn || fn.parameters.length !== 1 || speaksOfEnding(session, fn)) return false;
+  const { result, parameters } = session.summary(fn);
+  return result === "fresh" && parameters[0]?.returns === false;
+}
+
+/** `(t) => t !== null`, `(t) => !kept.has(t)`: which element it is decides. */
+function knowsElements(session: Session, fn: FunctionWithBody): boolean {
+  const { oracle } = session;
+  const name = fn.parameters[0]?.name;
+  if (!name || !ts.isIdentifier(name)) return false;
+  return referencesTo(oracle, fn.parameters[0]!, name, fn).some((id) => {
+    const { kind, node, member } = fateOf(id);
+    if (kind === "operand") return !isOfPassingName(session, id);
+    if (kind === "read" || kind === "receiver") return /^(isDisposed|disposed)$/.test(member);
+    if (kind !== "argument" || !ts.isCallExpression(node)) return false;
+    return (
+      /^(has|includes|indexOf)$/.test(calleeNameNode(node)?.text ?? "") &&
+      !(
+        ts.isPropertyAccessExpression(node.expression) &&
+        isForgotten(session, node.expression.expression)
+      )
+    );
+  });
+}
+
+/** `each !== old`, where the function has `old` for its turn or its time, and only looks at it. */
+const isOfPassingName = (session: Session, { parent }: ts.Identifier): boolean =>
+  ts.isBinaryExpression(parent) &&
+  [parent.left, parent.right].some((side) => isForgotten(session, side));
+
+/** Whether an expression names a variable of this function that is only looked at. */
+function isForgotten(session: Session, value: ts.Expression): boolean {
+  const { oracle } = session;
+  const declaration = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration) || isUsing(declaration)) return false;
+  const { name } = declaration;
+  const home = enclosingFunction(declaration);
+  if (!home || !ts.isIdentifier(name)) return false;
+  return referencesTo(oracle, declaration, name, home).every((id) => {
+    if (id === name) return true;
+    const found = session.transfer(id);
+    const effect = effectInside(session, found);
+    if (effect === "visits") return visitVerb(session, found.fate) === "use";
+    return onlyLooksAt(effect);
+  });
+}
+
+/** Whether a function ends anything, or hands what it is given to somebody else. */
+function speaksOfEnding(
+  session: Session,
+  fn: ts.FunctionLikeDeclaration & { body: ts.Node },
+): boolean {
+  const effect = session.summary(fn).parameters[0];
+  if (effect?.disposes === true || effect?.stores === true) return true;
+  return someWithin(
+    fn.body,
+    (node) =>
+      ts.isPropertyAccessExpression(node) && /^(dispose|destroy|close)/.test(node.name.text),
+  );
+}

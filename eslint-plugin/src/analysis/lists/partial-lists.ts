@@ -1,0 +1,114 @@
+/**
+ * Partial lists: local lists of fresh values of which some elements are disposed by their index and
+ * others only looked at. The dataflow follows a list as a whole and is silent once an element is
+ * freed; here each index is asked for. Used by the rule that requires disposal.
+ */
+import ts from "typescript";
+import { putValues } from "../program/containers.ts";
+import { enclosingFunction, fateOf, loopOver } from "../transfer/fate.ts";
+import { effectInside } from "../transfer/mention.ts";
+import type { Owned } from "../program/oracle.ts";
+import { referencesTo } from "../program/references.ts";
+import type { Session } from "../session.ts";
+import { leftOutOf } from "./partial-records.ts";
+import { isEmptyContainer, unwrap, valuesOf } from "../program/syntax.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+
+/** An element that is left behind where others of its list are disposed. */
+export interface LeftElement {
+  /** How it is written: `boxes[1]`. */
+  label: string;
+  /** The expression that makes the list. */
+  value: ts.Expression;
+  owned: Owned;
+}
+
+/** The first such element of every list of a file. */
+export function leftElements(session: Session, file: ts.SourceFile): LeftElement[] {
+  const found: LeftElement[] = [];
+  for (const node of session.oracle.facts.variables(file)) {
+    const left = leftIn(session, node) ?? leftOfRecords(session, node);
+    if (left && session.scopeAt(left.value) === "out") found.push(left);
+  }
+  return found;
+}
+
+function leftIn(session: Session, declaration: ts.VariableDeclaration): LeftElement | undefined {
+  const { name, initializer } = declaration;
+  const home = enclosingFunction(declaration);
+  if (!home || !initializer || !ts.isIdentifier(name)) return undefined;
+  const owned = session.oracle.ownedAt(name);
+  if (owned?.shape !== "many" || session.freshness(initializer) !== "fresh") return undefined;
+  const looked = new Set<string>(),
+    ended = new Set<string>();
+  for (const id of referencesTo(session.oracle, declaration, name, home)) {
+    const index = indexOf(id);
+    if (index === undefined) {
+      if (fateOf(id).kind !== "operand" && fateOf(id).member !== "length") return undefined;
+      continue;
+    }
+    const { effect } = session.transfer(id.parent as ts.Expression);
+    if (effect === "disposes") ended.add(index);
+    else if (onlyLooksAt(effect) && enclosingFunction(id) === home) looked.add(index);
+    else return undefined;
+  }
+  const left = [...looked].find((index) => !ended.has(index));
+  return ended.size > 0 && left !== undefined
+    ? { label: `${name.text}[${left}]`, value: unwrap(initializer), owned }
+    : undefined;
+}
+
+/**
+ * `const all = []; all.push({ a, b }); for (const x of all) x.a.dispose();`: a field of the records
+ * in a list or table of this function, of which others are ended one by one.
+ */
+function leftOfRecords(
+  session: Session,
+  declaration: ts.VariableDeclaration,
+): LeftElement | undefined {
+  const { name, initializer } = declaration;
+  const home = enclosingFunction(declaration);
+  if (!home || !initializer || !ts.isIdentifier(name)) return undefined;
+  const owned = session.oracle.ownedAt(name);
+  if (owned?.each !== "record" || !isEmptyContainer(unwrap(initializer))) return undefined;
+  const put: ts.Expression[] = [],
+    others: ts.Expression[] = [];
+  for (const id of referencesTo(session.oracle, declaration, name, home)) {
+    const { effect, fate } = session.transfer(id);
+    const given = effect === "receives" && ts.isCallExpression(fate.node) ? fate.node : undefined;
+    if (id === name) continue;
+    if (enclosingFunction(id) !== home) return undefined;
+    if (given) put.push(...putValues(fate.member, given.arguments));
+    else if (!isLookedAt(session, id)) others.push(id);
+  }
+  const [made] = put;
+  if (!made || !put.every((value) => isFreshRecord(session, value))) return undefined;
+  const [left] = leftOutOf(session, { label: name.text, at: made, owned, mentions: others });
+  const part = left && session.oracle.ownedAt(left.at);
+  return part ? { label: left.label, value: left.at, owned: part } : undefined;
+}
+
+/** Only asked, or its records are, beyond loops over them. */
+const isLookedAt = (session: Session, id: ts.Identifier): boolean =>
+  loopOver(id) === undefined && onlyLooksAt(effectInside(session, session.transfer(id)));
+
+/** `{ a: x.neg(), b: x.exp() }`. */
+function isFreshRecord(session: Session, value: ts.Expression): boolean {
+  const literal = unwrap(value);
+  return (
+    ts.isObjectLiteralExpression(literal) &&
+    valuesOf(literal).every(
+      (part) => !session.oracle.ownedAt(part) || session.freshness(part) === "fresh",
+    )
+  );
+}
+
+/** The number in `list[2]`. */
+function indexOf(id: ts.Identifier): string | undefined {
+  const { parent } = id;
+  return ts.isElementAccessExpression(parent) &&
+    parent.expression === id &&
+    ts.isNumericLiteral(parent.argumentExpression)
+    ? parent.argumentExpression.text
+    : undefined;
+}

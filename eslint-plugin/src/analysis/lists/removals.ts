@@ -1,0 +1,443 @@
+/**
+ * Removals: where an element leaves its container (`delete o[k]`, `map.delete(k)`, `map.clear()`,
+ * `xs.length = 0`, a dropped `xs.pop()`) and nothing else in the function has had it in hand. Used
+ * by the rule for dropped elements.
+ */
+import ts from "typescript";
+import { isAnything } from "../../owner.ts";
+import { functionHanded } from "../program/callee.ts";
+import { nameOf } from "../program/call-sites.ts";
+import { handedTo } from "../transfer/callbacks.ts";
+import { containerMethod, puts } from "../program/containers.ts";
+import {
+  endsOwnElements,
+  isHandedOut,
+  losesEnded,
+  ownsElements,
+} from "../objects/ended-elements.ts";
+import { isMadeToEnd } from "../objects/left-fields.ts";
+import { boundNames, referencesTo } from "../program/references.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+import { enclosingFunction, fateOf, loopOver } from "../transfer/fate.ts";
+import { isOwnList } from "../fresh/fresh-variables.ts";
+import { entryOf, looksAtEntry, onlyLooks } from "../transfer/looked-at.ts";
+import { fieldOfThis, mentionsField, ownedMembers } from "../objects/members.ts";
+import type { Owned } from "../program/oracle.ts";
+import { isView, putInto, wholeOf } from "./inner-lists.ts";
+import { visitVerb } from "../flow/mention-events.ts";
+import { samePlace } from "../program/same-place.ts";
+import { isShared, sharedPlace } from "../flow/shared-places.ts";
+import type { Session } from "../session.ts";
+import { isRefMaker } from "../flow/slots.ts";
+import {
+  isEmptyContainer,
+  isUsingList,
+  rootOf,
+  someWithin,
+  unwrap,
+  variableName,
+  within,
+} from "../program/syntax.ts";
+import { isLostWhenTaken } from "./taken-out.ts";
+import { isOnOtherWay } from "../program/ways.ts";
+
+/** One or all values taken out of a container. */
+export interface Removal {
+  kind: "deleted" | "cleared" | "cut" | "popped";
+  node: ts.DeleteExpression | ts.CallExpression | ts.BinaryExpression;
+  /** What held the value. */
+  container: ts.Expression;
+  /** The container is a variable of the function, all of whose values are the function's. */
+  local: boolean;
+  /** How the value is reached while it is still there; the container itself for all of them. */
+  reached: string;
+  owned: Owned;
+}
+
+/** The removal a node is, unless somebody may have disposed or taken the value before. */
+export function removalAt(session: Session, node: ts.Node): Removal | null {
+  const found = ts.isDeleteExpression(node)
+    ? deletedKey(session, node)
+    : ts.isCallExpression(node)
+      ? removedByMethod(session, node)
+      : ts.isBinaryExpression(node)
+        ? emptied(session, node)
+        : null;
+  if (!found) return null;
+  const local = isOwnList(session, found.container);
+  if (!local && !holds(session, found.container) && !isGivenToEnd(session, found.container))
+    return null;
+  if (isAnything(found.owned.owner) && !local) return null; // who takes it out may have it in hand
+  const lent = found.owned.owner.policy === "generic" && !local;
+  if (lent && !isFilled(session, found.container) && !ownsElements(session, found.container))
+    return null;
+  if (isAtHand(session, found) || isOfLost(found)) return null;
+  if (isShared(session, found.container) && endsBefore(session, node)) return null;
+  return mentionedElsewhere(session, found) ? null : { ...found, local };
+}
+
+type Found = Omit<Removal, "local">;
+
+function deletedKey(session: Session, node: ts.DeleteExpression): Found | null {
+  const target = node.expression;
+  if (!ts.isElementAccessExpression(target) && !ts.isPropertyAccessExpression(target)) return null;
+  const owned = session.oracle.ownedAt(target);
+  if (owned?.shape !== "one") return null;
+  const container = target.expression;
+  return { kind: "deleted", node, container, reached: target.getText(), owned };
+}
+
+function removedByMethod(session: Session, node: ts.CallExpression): Found | null {
+  const target = node.expression;
+  if (!ts.isPropertyAccessExpression(target)) return null;
+  const method = target.name.text;
+  if (!["delete", "clear", "pop", "shift", "splice"].includes(method)) return null;
+  const container = target.expression;
+  const owned = session.oracle.ownedAt(container);
+  if (owned?.shape !== "many" || !session.oracle.callee(node).builtin) return null;
+  if (method === "clear")
+    return {
+      kind: "cleared",
+      node,
+      container,
+      reached: `${container.getText()}.values()`,
+      owned,
+    };
+  if (method === "delete") {
+    if (session.oracle.typeName(container) !== "Map") return null;
+    const key = node.arguments[0]?.getText() ?? "";
+    return {
+      kind: "deleted",
+      node,
+      container,
+      reached: `${container.getText()}.get(${key})`,
+      owned,
+    };
+  }
+  const removed = method === "splice" ? node.arguments[1] : undefined;
+  if (removed && ts.isNumericLiteral(removed) && removed.text === "0") return null;
+  if (!isLostWhenTaken(session, node)) return null;
+  return { kind: "popped", node, container, reached: node.getText(), owned };
+}
+
+/** `xs.length = 0` is how arrays are emptied or cut; `this.xs = []` may be. */
+function emptied(session: Session, node: ts.BinaryExpression): Found | null {
+  const { left, right } = node;
+  if (losesEnded(session, node)) {
+    const owned = session.oracle.ownedAt(left);
+    const kind = isEmptyContainer(unwrap(right)) ? "cleared" : "cut";
+    return owned && { kind, node, container: left, reached: left.getText(), owned };
+  }
+  if (
+    !/^-?=$/.test(node.operatorToken.getText()) ||
+    !ts.isPropertyAccessExpression(left) ||
+    left.name.text !== "length"
+  )
+    return null;
+  const isSet = node.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+  const all = isSet && ts.isNumericLiteral(right) && Number(right.text) === 0;
+  if (isSet && !all && !isShorter(left, node)) return null;
+  const container = left.expression;
+  const owned = session.oracle.ownedAt(container);
+  return owned?.shape === "many"
+    ? { kind: all ? "cleared" : "cut", node, container, reached: container.getText(), owned }
+    : null;
+}
+
+/** `xs.length = Math.min(xs.length, n)`, `if (xs.length > n) xs.length = n`. */
+function isShorter(length: ts.PropertyAccessExpression, { right, parent }: ts.BinaryExpression) {
+  const asks = (at: ts.Node): boolean => at.getText() === length.getText();
+  const statement = ts.isBlock(parent.parent) ? parent.parent : parent;
+  const test = statement.parent;
+  return (
+    someWithin(right.parent, (at) => at.parent !== right.parent && asks(at)) ||
+    (ts.isIfStatement(test) &&
+      someWithin(
+        test.expression,
+        ({ parent: by }) =>
+          ts.isBinaryExpression(by) && />/.test(by.operatorToken.getText()) && asks(by.left),
+      ))
+  );
+}
+
+/**
+ * Fields and module variables hold what they contain; a local list may well be a view of something
+ * else.
+ */
+function holds(session: Session, container: ts.Expression): boolean {
+  if (endsOwnElements(session, container)) return true;
+  const whole = wholeOf(session, container);
+  if (whole) return ownsElements(session, whole);
+  const shared = sharedPlace(session, container);
+  if (shared?.owned.shape === "many") return !shared.mentions.some(isHandedOut);
+  if (ts.isPropertyAccessExpression(container))
+    return (
+      container.expression.kind === ts.SyntaxKind.ThisKeyword || isFilledRecord(session, container)
+    );
+  const declaration = ts.isIdentifier(container)
+    ? session.oracle.declarationAt(container)
+    : undefined;
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    !enclosingFunction(declaration)
+  );
+}
+
+/** A list that a function called `release` is given: to end it is what the function is for. */
+function isGivenToEnd(session: Session, container: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(container)
+    ? session.oracle.declarationAt(container)
+    : undefined;
+  return (
+    declaration !== undefined &&
+    ts.isParameter(declaration) &&
+    declaration.parent === enclosingFunction(container) &&
+    isMadeToEnd(declaration.parent)
+  );
+}
+
+/**
+ * `state.frames`, `this.store.past`: a list in an object of the module or in a field, which the
+ * program fills with values of its own; and that of any object which a function fills so.
+ */
+function isFilledRecord(session: Session, container: ts.PropertyAccessExpression): boolean {
+  const { expression } = container;
+  if (!fieldOfThis(expression) && !ts.isIdentifier(expression)) return false;
+  const isFresh = (value: ts.Expression): boolean => session.freshness(value) === "fresh";
+  const put = putInto(session, container);
+  const isKnown =
+    fieldOfThis(expression) !== undefined ||
+    holds(session, expression) ||
+    (ts.isIdentifier(expression) && isRef(session, expression));
+  const isOwn = (value: ts.Expression): boolean => isFresh(value) && isNowhereElse(session, value);
+  return isKnown ? put.some(isOwn) : put.length > 0 && put.every(isOwn);
+}
+
+/** Whether a value that is put somewhere has no name, or all else that is done to it is a look. */
+export function isNowhereElse(session: Session, value: ts.Expression): boolean {
+  const bare = unwrap(value);
+  if (!ts.isIdentifier(bare)) return true;
+  const declaration = session.oracle.declarationAt(bare);
+  const name = declaration && variableName(declaration);
+  const home = enclosingFunction(bare);
+  if (!declaration || !name || !home) return false;
+  const stays = (id: ts.Identifier): boolean =>
+    id === bare || id === name || onlyLooksAt(session.transfer(id).effect);
+  return referencesTo(session.oracle, declaration, name, home).every(
+    (id) => stays(id) || isOnOtherWay(id, bare),
+  );
+}
+
+/** A ref, whose list outlives the function that makes it. */
+function isRef({ oracle }: Session, id: ts.Identifier): boolean {
+  const declaration = oracle.declarationAt(id);
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    isRefMaker(declaration.initializer)
+  );
+}
+
+/**
+ * `all.delete(job.id)`, `delete all[job.id]`, where `job` is of what `all` holds: who takes it out
+ * has it in hand, and it may be its own end that does so, as in `new Job((id) => all.delete(id))`.
+ */
+function isAtHand({ oracle }: Session, { kind, node, owned }: Found): boolean {
+  if (kind !== "deleted" || owned.owner.policy !== "generic" || ts.isBinaryExpression(node))
+    return false;
+  const fn = enclosingFunction(node);
+  const made = fn && handedTo(fn);
+  if (made && ts.isNewExpression(made) && oracle.ownedAt(made)?.owner === owned.owner) return true;
+  const key = ts.isCallExpression(node)
+    ? node.arguments[0]
+    : ts.isElementAccessExpression(node.expression) && node.expression.argumentExpression;
+  if (!key || !ts.isPropertyAccessExpression(key)) return false;
+  const at = oracle.ownedAt(key.expression);
+  return at?.shape === "one" && at.owner === owned.owner;
+}
+
+/** `loseDevice() { this.buffers.clear(); }`: what a lost device made is gone with it. */
+const isOfLost = ({ node, owned }: Found): boolean =>
+  owned.owner.policy === "generic" &&
+  /^(on_?)?lose|[lL]ost([A-Z]|$)/.test(nameOf(enclosingFunction(node) ?? node) ?? "");
+
+/** Whether a field holds what its class made; who gives something to a list may want it back. */
+function isFilled(session: Session, container: ts.Expression): boolean {
+  const place = ts.findAncestor(container, ts.isClassLike);
+  const field = fieldOfThis(container)?.name.text;
+  // a variable of the module
+  if (field === undefined) return !ts.isIdentifier(container) || !isView(session, container);
+  return place !== undefined && ownedMembers(session, place).some((m) => m.name === field);
+}
+
+/**
+ * Whether the function mentions the element or the container elsewhere: it may have been disposed
+ * or taken out there. What has left is out of the reach of what comes later, but for the next turn.
+ */
+function mentionedElsewhere(session: Session, found: Found): boolean {
+  const { node, container } = found;
+  const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
+  const last = lastLoop(node, blockOf(session, container) ?? root)?.end ?? node.end;
+  const visit = (inner: ts.Node): boolean => {
+    if (inner === node || inner.pos > last) return false;
+    if (ts.isIdentifier(inner) && isDeclared(inner)) return false;
+    const isMention =
+      (ts.isPropertyAccessExpression(inner) || ts.isIdentifier(inner)) &&
+      samePlace(session.oracle, inner, container) &&
+      mayTake(session, inner) &&
+      !keepsInPlace(session, inner, found) &&
+      !isOfOtherKey(session, inner, found) &&
+      !looksAtEntry(session, inner);
+    const takes = isMention || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
+    if (takes && !isOnOtherWay(inner, node)) return true;
+    return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
+  };
+  return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
+}
+
+/** `t.dispose(); order.pop();`: what a function ends first may be what it takes out then. */
+function endsBefore(session: Session, node: ts.Node): boolean {
+  const ends = (at: ts.Node): boolean =>
+    at.pos < node.pos &&
+    ts.isIdentifier(at) &&
+    session.oracle.ownedAt(at) !== null &&
+    session.transfer(at).effect === "disposes";
+  return someWithin(enclosingFunction(node) ?? node, ends);
+}
+
+/** The outermost loop around a node. */
+function lastLoop(node: ts.Node, root: ts.Node): ts.Node | undefined {
+  let found: ts.Node | undefined;
+  for (let at = node; at !== root && !ts.isSourceFile(at); at = at.parent)
+    if (ts.isIterationStatement(at, false)) found = at;
+  return found;
+}
+
+/** The block that a local list is declared in: every turn of a loop around it has another. */
+function blockOf({ oracle }: Session, container: ts.Expression): ts.Node | undefined {
+  const declaration = ts.isIdentifier(container) ? oracle.declarationAt(container) : undefined;
+  return declaration && ts.findAncestor(declaration, ts.isBlock);
+}
+
+/** `const kept = xs.filter((x) => x.size > 1); xs.splice(0, xs.length, ...kept);` */
+function keepsInPlace(session: Session, list: ts.Expression, { node }: Found): boolean {
+  const { kind, member, node: call } = fateOf(list);
+  if (kind !== "receiver" || !/^(filter|slice)$/.test(member) || !ts.isCallExpression(call))
+    return false;
+  const [callback] = call.arguments;
+  const fn = member === "filter" && callback ? functionHanded(session.oracle, callback) : undefined;
+  const effect = fn && session.summary(fn).parameters[0];
+  if (member === "filter" && (!effect || effect.disposes || effect.stores)) return false;
+  const { kind: how, node: at } = fateOf(call);
+  if (how !== "bound" || !ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name))
+    return within(call, node);
+  const ids = referencesTo(session.oracle, at, at.name, enclosingFunction(at) ?? node);
+  return ids.every((id) => within(id, node) || fateOf(id).member === "length");
+}
+
+/** `for (const [key, t] of map)`, where nothing but a look is taken at `t`, if at all. */
+function looksInLoop(session: Session, list: ts.Expression): boolean {
+  const turns = loopOver(list)?.initializer;
+  if (!turns || !ts.isVariableDeclarationList(turns) || isUsingList(turns)) return false;
+  return turns.declarations.every((declaration) =>
+    boundNames(declaration.name, declaration).every(
+      ({ id }) => !session.oracle.ownedAt(id) || onlyLooks(session, id, true),
+    ),
+  );
+}
+
+/** `map.get(key)` beside `map.delete(oldest)`: a name for another place. */
+function isOfOtherKey({ oracle }: Session, mention: ts.Expression, { node }: Found): boolean {
+  const key = ts.isCallExpression(node) ? node.arguments[0] : undefined;
+  const got = entryOf(mention);
+  const other = got && (ts.isCallExpression(got) ? got.arguments[0] : undefined);
+  if (!key || !other) return false;
+  const [a, b] = [unwrap(key), unwrap(other)];
+  if (!ts.isIdentifier(a) || !ts.isIdentifier(b)) return false;
+  const [one, two] = [oracle.declarationAt(a), oracle.declarationAt(b)];
+  const speaksOf = (declaration: ts.Declaration | undefined, { text }: ts.Identifier): boolean =>
+    declaration === undefined ||
+    someWithin(declaration, (n) => ts.isIdentifier(n) && n.text === text);
+  return !speaksOf(one, b) && !speaksOf(two, a);
+}
+
+/** `this.lookup(key)`, `this.end(key)`: a function of the program that speaks of the container. */
+function givesOrEnds(session: Session, call: ts.CallExpression, { container }: Found): boolean {
+  const field = fieldOfThis(container);
+  const { body } = session.oracle.callee(call);
+  if (body && !field && call.arguments.some((a) => isHolderOf(session, a, container))) return true;
+  if (body && !field)
+    return someWithin(
+      body,
+      (at) =>
+        (ts.isIdentifier(at) || ts.isPropertyAccessExpression(at)) &&
+        samePlace(session.oracle, at, container) &&
+        mayTake(session, at),
+    );
+  if (!field || !body || !hasThis(call)) return false;
+  if (session.oracle.ownedAt(call) && fateOf(call).kind === "dropped") return false;
+  return mentionsField(session.oracle.facts, body, field.name.text, (at) => {
+    const mention = fieldOfThis(at);
+    return mention?.name.text === field.name.text && !mayTake(session, mention);
+  });
+}
+
+/** `this.book` beside `this.book.windows`: who is given it may take out of the list. */
+const isHolderOf = (session: Session, given: ts.Expression, list: ts.Expression): boolean =>
+  ts.isPropertyAccessExpression(list) && samePlace(session.oracle, unwrap(given), list.expression);
+
+const hasThis = ({ expression }: ts.CallExpression): boolean =>
+  rootOf(expression).kind === ts.SyntaxKind.ThisKeyword;
+
+const isDeclared = (id: ts.Identifier): boolean =>
+  (ts.isVariableDeclaration(id.parent) || ts.isParameter(id.parent)) && id.parent.name === id;
+
+/** Methods of containers that hand nothing out. */
+const handsNothingOut = (name: string): boolean =>
+  puts(name) || containerMethod(name) === "asks" || name === "delete";
+
+/** Membership tests, sizes, writes and plain checks do not free anything. */
+function mayTake(session: Session, container: ts.Expression): boolean {
+  const fate = fateOf(container);
+  if (fate.kind === "argument") return !onlyLooksAt(session.transfer(container).effect);
+  if (looksInLoop(session, container)) return false;
+  if (
+    fate.kind === "receiver" &&
+    ["values", "entries"].includes(fate.member) &&
+    ts.isForOfStatement(fate.node.parent) &&
+    isEmpty(fate.node.parent.statement)
+  )
+    return false;
+  if (isCopied(session, container)) return false;
+  if (fate.kind === "receiver" && /^(sort|reverse)$/.test(fate.member))
+    return fateOf(fate.node as ts.Expression).kind !== "dropped";
+  if (fate.kind === "receiver" && /^(forEach|some|every|find(Last)?Index)$/.test(fate.member))
+    return visitVerb(session, fate) !== "use";
+  if (fate.kind === "receiver") return !handsNothingOut(fate.member);
+  if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
+  if (fate.kind !== "element") return true;
+  const access = fate.node as ts.ElementAccessExpression;
+  const inner = fateOf(access);
+  if (inner.kind === "operand" || ts.isDeleteExpression(access.parent)) return false;
+  if (ts.isBinaryExpression(access.parent) && access.parent.left === access) return false;
+  return inner.kind !== "receiver" || isDisposerName(inner.member);
+}
+/** `const all = [...this.table.values()]`, where `all` is only looked at. */
+function isCopied(session: Session, container: ts.Expression): boolean {
+  const { kind, member, node, literal } = fateOf(container);
+  const isView = kind === "receiver" && member === "values";
+  const whole = isView ? fateOf(node as ts.Expression) : { kind, node, literal };
+  if (whole.kind !== "bound" || !whole.literal || !ts.isArrayLiteralExpression(whole.literal))
+    return false;
+  const { node: at } = whole;
+  return (
+    ts.isVariableDeclaration(at) && ts.isIdentifier(at.name) && onlyLooks(session, at.name, true)
+  );
+}
+
+/** A loop that does nothing takes nothing. */
+const isEmpty = (node: ts.Statement): boolean =>
+  ts.isEmptyStatement(node) || (ts.isBlock(node) && node.statements.length === 0);
+const isDisposerName = (name: string): boolean =>
+  ["dispose", "destroy", "close", "moveToOuter", "detachFromScope"].includes(name);

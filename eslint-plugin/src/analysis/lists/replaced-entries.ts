@@ -1,0 +1,367 @@
+/**
+ * Replaced entries: values that a table of the module or in a field loses when a function that is
+ * made to replace them puts others under the same key: `saveOne(name) { templates[name] = … }`.
+ * A function that asks the table first, or calls what sounds as if it freed something, may have had
+ * the old value in hand. Used by the rule about overwritten values.
+ */
+import ts from "typescript";
+import { callSitesOf, nameOf } from "../program/call-sites.ts";
+import { handedTo } from "../transfer/callbacks.ts";
+import { endsOwnElements, ownsElements } from "../objects/ended-elements.ts";
+import { freeing } from "../objects/endings.ts";
+import { isOwnList } from "../fresh/fresh-variables.ts";
+import { enclosingFunction } from "../transfer/fate.ts";
+import { isGivenTwice } from "./given-twice.ts";
+import { entryOf, onlyLooked, onlyLooks } from "../transfer/looked-at.ts";
+import { fieldOfThis } from "../objects/members.ts";
+import type { LostEntry } from "./lost-entries.ts";
+import { mayLackScope } from "../scopes/open-scopes.ts";
+import { isHandler } from "../trails/runs-often.ts";
+import { isNowhereElse } from "./removals.ts";
+import { samePlace } from "../program/same-place.ts";
+import { sharedPlace } from "../flow/shared-places.ts";
+import type { Session } from "../session.ts";
+import {
+  hasBody,
+  isTarget,
+  rootOf,
+  someWithin,
+  unwrap,
+  within,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
+
+/** Names of functions that put something where another may be. */
+const verbs =
+  "set|update|put|replace|save|store|remember|change|refresh|record|switch|on|handle|process";
+const replacing = new RegExp(`^(${verbs})([A-Z_]|$)`);
+
+/** A value that is put into a table under a key. */
+interface Put {
+  node: ts.CallExpression | ts.BinaryExpression;
+  table: ts.Expression;
+  key: ts.Expression;
+  value: ts.Expression;
+}
+
+/** Every such loss of a file. */
+export function replacedEntries(session: Session, file: ts.SourceFile): LostEntry[] {
+  const { facts } = session.oracle;
+  const puts = [
+    ...facts.calls(file).flatMap((call) => putByCall(call) ?? []),
+    ...facts.assignments(file).flatMap((store) => putByStore(store) ?? []),
+  ];
+  return puts.flatMap((put) => {
+    const home = enclosingFunction(put.node);
+    if (!home || !hasBody(home)) return [];
+    const old = oldOf(session, put);
+    if (!isHeld(session, put.table) && !(old && isOwnList(session, put.table))) return [];
+    const isRing = goesRound(session, put) || isForFull(session, put);
+    if (isRing && !isNowhereElse(session, put.value)) return [];
+    const updates = old !== undefined || isRing;
+    const owned = session.oracle.ownedAt(put.value);
+    if (!owned || owned.shape === "many") return [];
+    const isNew = session.freshness(put.value) === "fresh";
+    if (!isNew && !isTakenOver(session, put, home)) return [];
+    const twice = isGivenTwice(session.oracle, home, put.key);
+    if (owned.owner.policy === "generic" && !twice) return [];
+    const isFull = isMadeFull(session, put.table);
+    if (!updates && !twice && !((isNew || isFull) && isReplaced(session, put, home, isFull)))
+      return [];
+    if (!mayLackScope(session, put.node)) return [];
+    const leaves = old
+      ? leavesNamed(session, home, put, old)
+      : leavesOld(session, home, put, updates);
+    return leaves ? [{ call: put.node, table: put.table.getText(), owned }] : [];
+  });
+}
+
+/** `table.set(key, value)`. */
+function putByCall(call: ts.CallExpression): Put | undefined {
+  const { expression } = call;
+  const [key, value] = call.arguments;
+  return ts.isPropertyAccessExpression(expression) &&
+    expression.name.text === "set" &&
+    key &&
+    value &&
+    call.arguments.length === 2
+    ? { node: call, table: expression.expression, key: unwrap(key), value }
+    : undefined;
+}
+
+/** `table[key] = value`. */
+function putByStore(store: ts.BinaryExpression): Put | undefined {
+  const { left, right } = store;
+  return ts.isElementAccessExpression(left) &&
+    store.operatorToken.kind === ts.SyntaxKind.EqualsToken
+    ? { node: store, table: left.expression, key: unwrap(left.argumentExpression), value: right }
+    : undefined;
+}
+
+/** A field, what closures share, or a variable of the module that no other file has. */
+function isHeld(session: Session, table: ts.Expression): boolean {
+  if (fieldOfThis(table)) return session.oracle.ownedAt(table)?.shape === "many";
+  if (sharedPlace(session, table)?.owned.shape === "many") return true;
+  const root = rootOf(table);
+  const declaration = ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    !enclosingFunction(declaration) &&
+    (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) === 0 &&
+    session.oracle.ownedAt(table)?.shape === "many"
+  );
+}
+
+/** Whether a function is given the value, for a table that ends its own. */
+function isTakenOver(session: Session, { table, value }: Put, home: FunctionWithBody): boolean {
+  const given = unwrap(value);
+  const source = ts.isIdentifier(given) ? session.oracle.declarationAt(given) : undefined;
+  if (!source || !ts.isParameter(source) || source.parent !== home) return false;
+  return ownsElements(session, table) || endsOwnElements(session, table);
+}
+
+/** Whether a function that is given a key is made to replace what is there. */
+function isReplaced(session: Session, { key }: Put, home: FunctionWithBody, isFull: boolean) {
+  if (!isGiven(session, key, home)) return false;
+  return (isFull || !session.oracle.gives(key, "number")) && replaces(session, home, key);
+}
+
+/** `this.images = Array.from({ length: 4 }, make)`: every place has a value from the first on. */
+function isMadeFull({ oracle }: Session, table: ts.Expression): boolean {
+  const field = fieldOfThis(table)?.name.text;
+  const home = ts.findAncestor(table, ts.isClassLike);
+  const isFull = (value: ts.Expression): boolean => {
+    const made = unwrap(value);
+    return ts.isCallExpression(made) && /^Array\.from$|\.map$/.test(made.expression.getText());
+  };
+  return (
+    field !== undefined &&
+    home !== undefined &&
+    (oracle.facts
+      .assignments(home.getSourceFile())
+      .some(
+        ({ left, right }) =>
+          fieldOfThis(left)?.name.text === field && within(left, home) && isFull(right),
+      ) ||
+      home.members.some(
+        (m) =>
+          ts.isPropertyDeclaration(m) &&
+          m.name.getText() === field &&
+          m.initializer !== undefined &&
+          isFull(m.initializer),
+      ))
+  );
+}
+
+/** `items[next] = t` where `next = (next + 1) % most`: the places of a ring, one by one. */
+function goesRound(session: Session, { key, node }: Put): boolean {
+  if (!ts.isBinaryExpression(node)) return false;
+  if (isRemainder(key) && fieldOfThis(key.left)) return true;
+  const home = ts.findAncestor(node, ts.isClassLike);
+  return session.oracle.facts.assignments(node.getSourceFile()).some((store) => {
+    if (!isRemainder(unwrap(store.right)) || ts.findAncestor(store, ts.isClassLike) !== home)
+      return false;
+    return samePlace(session.oracle, store.left, key);
+  });
+}
+
+/** `next % most`. */
+const isRemainder = (node: ts.Expression): node is ts.BinaryExpression =>
+  ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PercentToken;
+
+/**
+ * `if (xs.length < most) xs.push(x); else xs[i] = x`, `if (count < most) xs[count++] = x; else …`:
+ * what is put where every place of a list has a value.
+ */
+function isForFull(session: Session, { node, table }: Put): boolean {
+  const home = enclosingFunction(node);
+  for (let at = node.parent; at !== home && !ts.isSourceFile(at); at = at.parent) {
+    const { parent } = at;
+    if (!ts.isIfStatement(parent) || !parent.elseStatement || at === parent.expression) continue;
+    if (!isOfCounts(unwrap(parent.expression))) continue;
+    const other = at === parent.elseStatement ? parent.thenStatement : parent.elseStatement;
+    if (someWithin(other, (inner) => isAppended(session, inner, table))) return true;
+  }
+  return false;
+}
+
+/** `xs.length < most`; `found < 0` speaks of a place in a list. */
+const isOfCounts = (test: ts.Expression): boolean =>
+  ts.isBinaryExpression(test) &&
+  /^[<>]=?$/.test(test.operatorToken.getText()) &&
+  ![test.left, test.right].some((side) => /^-?[01]$/.test(side.getText()));
+
+/** `xs.push(x)`, `xs[count++] = x`. */
+function isAppended({ oracle }: Session, node: ts.Node, table: ts.Expression): boolean {
+  if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+    const { name, expression } = node.expression;
+    return name.text === "push" && samePlace(oracle, expression, table);
+  }
+  if (!ts.isElementAccessExpression(node) || !isTarget(node)) return false;
+  const key = unwrap(node.argumentExpression);
+  return ts.isPostfixUnaryExpression(key) && samePlace(oracle, node.expression, table);
+}
+
+/** A name that the function is given, or part of what it is given: `name`, `req.params.id`. */
+function isGiven(session: Session, key: ts.Expression, home: ts.Node): boolean {
+  const root = rootOf(key);
+  let at: ts.Node | undefined = ts.isIdentifier(root)
+    ? session.oracle.declarationAt(root)
+    : undefined;
+  while (at && !ts.isParameter(at)) {
+    if (ts.isSourceFile(at) || ts.isFunctionLike(at)) return false;
+    at = at.parent;
+  }
+  return at?.parent === home;
+}
+
+/** Whether a function is made to put another value where one is, and not for each name once. */
+function replaces(session: Session, home: FunctionWithBody, key: ts.Expression): boolean {
+  if (handedTo(home)) return isHandler(session, home);
+  const name = nameOf(home);
+  if (name === undefined || !replacing.test(name)) return false;
+  const parameter = ts.isIdentifier(key) ? session.oracle.declarationAt(key) : undefined;
+  if (!parameter || !ts.isParameter(parameter)) return true;
+  const { calls, values } = callSitesOf(session.oracle, home, "program");
+  const index = home.parameters.indexOf(parameter);
+  const given = calls.map((c) => c.arguments?.[index]);
+  const texts = given.flatMap((g) => (g && ts.isStringLiteralLike(g) ? [g.text] : []));
+  const allOnce = texts.length === calls.length && new Set(texts).size === texts.length;
+  return values.length > 0 || calls.length === 0 || !allOnce;
+}
+
+/** Whether nothing in a function has the old value in hand, or asks whether there is one. */
+function leavesOld(
+  session: Session,
+  home: FunctionWithBody,
+  { node, table }: Put,
+  updates: boolean,
+): boolean {
+  return !someWithin(home.body, (inner) => {
+    if (ts.isCallExpression(inner) && inner !== node && mayFree(session, inner, table)) return true;
+    if (!ts.isIdentifier(inner) && !ts.isPropertyAccessExpression(inner)) return false;
+    if (within(inner, table) || !samePlace(session.oracle, inner, table)) return false;
+    return !onlyReads(session, inner, updates);
+  });
+}
+
+/** A call of what sounds as if it freed something, or of a function that speaks of the table. */
+function mayFree(session: Session, call: ts.CallExpression, table: ts.Expression): boolean {
+  if (freeing.test(call.expression.getText())) return true;
+  const { body } = session.oracle.callee(call);
+  return (
+    body !== undefined &&
+    someWithin(
+      body.body,
+      (inner) => ts.isExpression(inner) && samePlace(session.oracle, inner, table),
+    )
+  );
+}
+
+/** `table.get(key)` or `table[key]` that is looked at, under another name too; no test of it. */
+function onlyReads(session: Session, table: ts.Expression, updates: boolean): boolean {
+  const { parent } = table;
+  const got = entryOf(table);
+  if (!got)
+    return (
+      ts.isPropertyAccessExpression(parent) &&
+      (/^(size|length)$/.test(parent.name.text) ||
+        (updates && /^(set|push)$/.test(parent.name.text)))
+    );
+  return isTarget(got) ? updates : onlyLooked(session, got, updates);
+}
+
+/** The `old` of `const old = table.get(key); table.set(key, old.add(x))`. */
+function oldOf(session: Session, { table, value }: Put): ts.Identifier | undefined {
+  const find = (inner: ts.Node): ts.Identifier | undefined =>
+    (ts.isIdentifier(inner) && !isTarget(inner) ? nameOfEntry(session, inner, table) : undefined) ??
+    ts.forEachChild(inner, find);
+  return find(value) ?? find(madeOf(session, value));
+}
+
+/** Whether nothing ends or hands on an old value that has a name. */
+function leavesNamed(
+  session: Session,
+  home: FunctionWithBody,
+  { node, table }: Put,
+  old: ts.Identifier,
+): boolean {
+  if (!onlyLooks(session, old, true)) return false;
+  const speaks = (inner: ts.Node): boolean =>
+    ts.isExpression(inner) && samePlace(session.oracle, inner, table);
+  return !someWithin(home.body, (inner) => {
+    if (!ts.isCallExpression(inner) || inner === node) return false;
+    const frees =
+      freeing.test(inner.expression.getText()) &&
+      someWithin(inner, speaks) &&
+      !isOfOtherEntry(session, inner, table, old);
+    const { body } = session.oracle.callee(inner);
+    return frees || (body !== undefined && !within(node, body) && someWithin(body.body, speaks));
+  });
+}
+
+/** `table.get(n)?.dispose()` beside a walk over the table, where `n` comes from before it. */
+function isOfOtherEntry(
+  { oracle }: Session,
+  { expression }: ts.CallExpression,
+  table: ts.Expression,
+  old: ts.Identifier,
+): boolean {
+  const walk = ts.findAncestor(old, ts.isForOfStatement);
+  const on = ts.isPropertyAccessExpression(expression) ? unwrap(expression.expression) : undefined;
+  const holder = on && ts.isCallExpression(on) ? on.expression : on;
+  if (!walk || !holder || within(holder, walk)) return false;
+  return (
+    (ts.isElementAccessExpression(holder) || ts.isPropertyAccessExpression(holder)) &&
+    samePlace(oracle, holder.expression, table) &&
+    entryOf(holder.expression) === on
+  );
+}
+
+/** What a name for a new value is made of: `next` of `const next = old.add(x)`. */
+function madeOf(session: Session, value: ts.Expression): ts.Expression {
+  const bare = unwrap(value);
+  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+  return source && ts.isVariableDeclaration(source) && source.initializer
+    ? source.initializer
+    : value;
+}
+
+/** `table.get(key)` of `table.get(key) ?? first`. */
+function firstOf(value: ts.Expression): ts.Expression {
+  const bare = unwrap(value);
+  const isOr =
+    ts.isBinaryExpression(bare) && bare.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken;
+  return isOr ? unwrap(bare.left) : bare;
+}
+
+/** The declaration of a name for an entry: `old = table.get(key)`, `[key, old] of table`. */
+function nameOfEntry(
+  session: Session,
+  id: ts.Identifier,
+  table: ts.Expression,
+): ts.Identifier | undefined {
+  const source = session.oracle.declarationAt(id);
+  if (!source) return undefined;
+  if (ts.isBindingElement(source)) {
+    const list = source.parent.parent.parent;
+    const walked = ts.isVariableDeclarationList(list) && ts.isForOfStatement(list.parent);
+    const isValue = ts.isArrayBindingPattern(source.parent) && source.parent.elements[1] === source;
+    return walked &&
+      isValue &&
+      samePlace(session.oracle, list.parent.expression, table) &&
+      ts.isIdentifier(source.name)
+      ? source.name
+      : undefined;
+  }
+  if (!ts.isVariableDeclaration(source) || !source.initializer) return undefined;
+  const bare = firstOf(source.initializer);
+  if (!ts.isIdentifier(source.name)) return undefined;
+  const holder = ts.isCallExpression(bare) ? bare.expression : bare;
+  const isEntry =
+    (ts.isElementAccessExpression(holder) || ts.isPropertyAccessExpression(holder)) &&
+    samePlace(session.oracle, holder.expression, table) &&
+    entryOf(holder.expression) === bare;
+  return isEntry ? source.name : undefined;
+}

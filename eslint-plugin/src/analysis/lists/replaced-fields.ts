@@ -1,0 +1,99 @@
+/**
+ * Replaced fields: values that a record loses where it is written anew with one field changed,
+ * `this.state = { ...this.state, last: x.neg() }`, or gets that by `Object.assign`. The field must
+ * be one that another function ends by hand. Used by the rule about overwritten values.
+ */
+import ts from "typescript";
+import { enclosingFunction } from "../transfer/fate.ts";
+import type { LostEntry } from "./lost-entries.ts";
+import { mayLackScope } from "../scopes/open-scopes.ts";
+import { runsOften } from "../trails/runs-often.ts";
+import { samePlace } from "../program/same-place.ts";
+import type { Session } from "../session.ts";
+import { isTarget, memberName, rootOf, someWithin, unwrap, within } from "../program/syntax.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+import { givenTo } from "../untyped/untyped-records.ts";
+
+/** Every such loss of a file. */
+export function replacedFields(session: Session, file: ts.SourceFile): LostEntry[] {
+  const { oracle } = session;
+  const { facts } = oracle;
+  const bySpread = facts.assignments(file).flatMap(({ left, right }) => {
+    const literal = unwrap(right);
+    if (!ts.isObjectLiteralExpression(literal)) return [];
+    const at = literal.properties.findIndex(
+      (p) => ts.isSpreadAssignment(p) && samePlace(oracle, p.expression, left),
+    );
+    return at < 0 ? [] : lostBy(session, left, literal.properties.slice(at + 1));
+  });
+  const byAssign = facts.calls(file).flatMap(({ expression, arguments: [target, ...given] }) => {
+    if (!target || expression.getText() !== "Object.assign") return [];
+    return given.map(unwrap).flatMap((value) => {
+      return ts.isObjectLiteralExpression(value) ? lostBy(session, target, value.properties) : [];
+    });
+  });
+  return [...bySpread, ...byAssign];
+}
+
+/** What some properties that are given to a record take the place of. */
+function lostBy(
+  session: Session,
+  record: ts.Expression,
+  properties: readonly ts.ObjectLiteralElementLike[],
+): LostEntry[] {
+  const home = enclosingFunction(record);
+  if (!home || !outlives(session, record, home)) return [];
+  return properties.flatMap((property) => {
+    const given = givenTo(property);
+    if (!given || !property.name || ts.isComputedPropertyName(property.name)) return [];
+    const value = unwrap(given);
+    const owned = session.oracle.ownedAt(value);
+    if (owned?.shape !== "one" || session.freshness(value) !== "fresh") return [];
+    if (!mayLackScope(session, value)) return [];
+    const key = memberName(property.name);
+    return losesOld(session, record, key, home)
+      ? [{ call: value, table: `${record.getText()}.${key}`, owned }]
+      : [];
+  });
+}
+
+/** A field of the object, or of what a variable outside the function holds. */
+function outlives(session: Session, record: ts.Expression, home: ts.Node): boolean {
+  const root = rootOf(record);
+  if (root.kind === ts.SyntaxKind.ThisKeyword)
+    return root !== record && !ts.isConstructorDeclaration(home);
+  const source = ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;
+  return source !== undefined && ts.isVariableDeclaration(source) && !within(source, home);
+}
+
+/** Whether a function only looks at a field of a record, which others end. */
+function losesOld(session: Session, record: ts.Expression, key: string, home: ts.Node): boolean {
+  const holder = ts.findAncestor(record, ts.isClassLike) ?? record.getSourceFile();
+  const fields: ts.PropertyAccessExpression[] = [];
+  let isWhole = false;
+  const visit = (node: ts.Node): void => {
+    ts.forEachChild(node, visit);
+    if (!ts.isIdentifier(node) && !ts.isPropertyAccessExpression(node)) return;
+    if (node.kind !== record.kind || !samePlace(session.oracle, node, record)) return;
+    const { parent } = node;
+    if (ts.isPropertyAccessExpression(parent) && parent.expression === node) {
+      if (parent.name.text === key) fields.push(parent);
+    } else if (within(node, home)) isWhole ||= !isWritten(node, record);
+  };
+  visit(holder);
+  const ends = (at: ts.Expression): boolean => session.transfer(at).effect === "disposes";
+  const [ended] = fields.filter((at) => !within(at, home) && ends(at));
+  if (!ended || isWhole) return false;
+  if (session.oracle.ownedAt(ended)?.nullable === true && !runsOften(session, home)) return false;
+  const inside = fields.filter((at) => within(at, home));
+  if (!inside.every((at) => !isTarget(at) && onlyLooksAt(session.transfer(at).effect)))
+    return false;
+  return !someWithin(home, (node) => {
+    const body = ts.isCallExpression(node) ? session.oracle.callee(node).body : undefined;
+    return body !== undefined && body !== home && fields.some((at) => within(at, body) && ends(at));
+  });
+}
+
+/** The record where it is given its fields: as target, spread, or first argument. */
+const isWritten = (node: ts.Node, record: ts.Expression): boolean =>
+  node === record || (ts.isSpreadAssignment(node.parent) && within(node, record.parent));

@@ -1,0 +1,163 @@
+/**
+ * Ended elements: fields with lists or tables whose class ends what they hold, or what it takes out
+ * of them, and such variables that closures share. Their holder owns what they hold, whoever made
+ * it, and what leaves them is lost. Used by `removals.ts`.
+ */
+import ts from "typescript";
+import { callSitesOf } from "../program/call-sites.ts";
+import { handedTo } from "../transfer/callbacks.ts";
+import { putValues } from "../program/containers.ts";
+import { enclosingFunction, fateOf, loopOver, type Fate } from "../transfer/fate.ts";
+import { givesPart } from "../lists/left-out.ts";
+import { entryOf } from "../transfer/looked-at.ts";
+import { fieldOfThis, ownedMembers } from "./members.ts";
+import { visitVerb } from "../flow/mention-events.ts";
+import { transferOf } from "../transfer/mention.ts";
+import { boundNames, referencesTo } from "../program/references.ts";
+import type { Session } from "../session.ts";
+import {
+  hasBody,
+  isEmptyContainer,
+  isUsing,
+  someWithin,
+  unwrap,
+  type CallLike,
+} from "../program/syntax.ts";
+import { isOnOtherWay } from "../program/ways.ts";
+
+/**
+ * `this.xs = []`, `this.xs = this.xs.filter(…)` in a method of such a class. What the class makes
+ * itself the dataflow follows.
+ */
+export function losesEnded(session: Session, { left, right, operatorToken }: ts.BinaryExpression) {
+  const field = fieldOfThis(left);
+  if (!field || operatorToken.kind !== ts.SyntaxKind.EqualsToken) return false;
+  const home = enclosingFunction(field);
+  if (!home || !ts.isMethodDeclaration(home)) return false;
+  if (!isEmptyContainer(unwrap(right)) && !givesPart(session, right, left)) return false;
+  const owned = session.oracle.ownedAt(field);
+  const place = ts.findAncestor(home, ts.isClassLike);
+  if (owned?.shape !== "many" || !place) return false;
+  if (ownedMembers(session, place).some(({ name }) => name === field.name.text)) return false;
+  return endsSomeOf(session, place, field.name.text) && !isSetUp(session, home);
+}
+
+/** `constructor() { this.reset(); }`: the method gives the fields their first values, too. */
+const isSetUp = ({ oracle }: Session, method: ts.MethodDeclaration): boolean =>
+  hasBody(method) &&
+  callSitesOf(oracle, method, "program").calls.some((call) => {
+    const by = enclosingFunction(call);
+    return by !== undefined && ts.isConstructorDeclaration(by);
+  });
+
+/** Whether a class ends values of a field somewhere, and nobody who gives it one ends that too. */
+export function ownsElements(session: Session, list: ts.Expression): boolean {
+  const field = fieldOfThis(list)?.name.text;
+  const place = ts.findAncestor(list, ts.isClassLike);
+  if (field === undefined || !place || !endsSomeOf(session, place, field)) return false;
+  return !someWithin(place, (inner) => {
+    const mention = fieldOfThis(inner);
+    return mention?.name.text === field && isLentTo(session, mention);
+  });
+}
+
+/** A list that starts empty in the function around this one, which ends elements of it. */
+export function endsOwnElements(session: Session, list: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(list) ? session.oracle.declarationAt(list) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
+  const { name, initializer } = declaration;
+  const home = enclosingFunction(declaration);
+  if (!home || home === enclosingFunction(list) || !ts.isIdentifier(name)) return false;
+  if (!initializer || !isEmptyContainer(unwrap(initializer))) return false;
+  const ids = referencesTo(session.oracle, declaration, name, home).filter((id) => id !== name);
+  return ids.some((id) => id !== list && endsElements(session, id)) && !ids.some(isHandedOut);
+}
+
+/** `() => all.at(-1)`, `return all`: who gets an element that stays may end it. */
+export function isHandedOut(list: ts.Expression): boolean {
+  const { kind, member, node } = fateOf(list);
+  if (kind === "returned") return !isToRead(enclosingFunction(list));
+  const stays = kind === "receiver" && /^(at|find|findLast|get|slice|filter|values)$/.test(member);
+  if (!stays && kind !== "element") return false;
+  const given = fateOf(node as ts.Expression);
+  const fn = given.kind === "returned" ? enclosingFunction(list) : undefined;
+  return fn !== undefined && !handedTo(fn);
+}
+
+/** `(): readonly Alarm[] => all`: who gets a list to read leaves it as it is. */
+const isToRead = (fn: ts.SignatureDeclaration | undefined): boolean =>
+  fn?.type !== undefined && /^(readonly |Readonly(Array|Map|Set)<)/.test(fn.type.getText());
+
+const endsSomeOf = (session: Session, place: ts.ClassLikeDeclaration, field: string): boolean =>
+  someWithin(place, (inner) => {
+    const mention = fieldOfThis(inner);
+    return mention?.name.text === field && endsElements(session, mention);
+  });
+
+/** `add(part) { this.parts.push(part); }`, where a caller ends what it adds. */
+function isLentTo(session: Session, list: ts.Expression): boolean {
+  const { effect, fate } = transferOf(session, list);
+  if (effect !== "receives" || !ts.isCallExpression(fate.node)) return false;
+  return putValues(fate.member, fate.node.arguments).some((value) => {
+    const bare = unwrap(value);
+    const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+    if (!source || !ts.isParameter(source) || !hasBody(source.parent)) return false;
+    const index = source.parent.parameters.indexOf(source);
+    const { calls, values } = callSitesOf(session.oracle, source.parent, "program");
+    return values.length > 0 || calls.some((call) => isKeptAt(session, call.arguments?.[index]));
+  });
+}
+
+/** Whether a caller ends what it hands in, or has it from somebody else. */
+function isKeptAt(session: Session, given: ts.Expression | undefined): boolean {
+  const bare = given && unwrap(given);
+  if (!bare || !ts.isIdentifier(bare)) return false;
+  const source = session.oracle.declarationAt(bare);
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const root = enclosingFunction(source) ?? source.getSourceFile();
+  return (
+    isUsing(source) ||
+    referencesTo(session.oracle, source, source.name, root).some(
+      (id) => id !== source.name && ends(session, id) && !isOnOtherWay(bare, id),
+    )
+  );
+}
+
+/** Whether a mention of a list ends elements: in a loop over it, or after it takes them out. */
+export function endsElements(session: Session, list: ts.Expression): boolean {
+  if (ends(session, list) || endsInLoop(session, list)) return true;
+  const { kind, member, node } = fateOf(list);
+  const takes = kind === "receiver" && /^(pop|shift|splice)$/.test(member);
+  const taken = takes ? (node as ts.Expression) : entryOf(list);
+  if (!taken) return false;
+  if (ends(session, taken)) return true;
+  const { kind: how, node: named } = fateOf(taken);
+  if (how !== "bound" || !ts.isVariableDeclaration(named) || !ts.isIdentifier(named.name))
+    return false;
+  const root = enclosingFunction(named) ?? named.getSourceFile();
+  return referencesTo(session.oracle, named, named.name, root).some((id) => ends(session, id));
+}
+
+/** `free(t)`, `for (const t of ts) t.dispose()`. */
+function ends(session: Session, mention: ts.Expression): boolean {
+  const { effect, fate, next } = transferOf(session, mention);
+  const isWalked = effect === "passes" && next && fateOf(next).kind === "iterated";
+  if (isWalked) return visitVerb(session, fateOf(next)) === "dispose";
+  if (effect === "visits") return visitVerb(session, fate) === "dispose";
+  return effect === "disposes" && !isBuiltin(session, fate);
+}
+
+/** `ts.clear()`, where what `ts` holds has a `clear()` that ends it. */
+const isBuiltin = ({ oracle }: Session, { kind, node }: Fate): boolean =>
+  kind === "receiver" && oracle.callee(node as CallLike).builtin;
+
+/** `for (const [key, t] of ts) t.dispose()`, `for (const t of ts.values()) …`. */
+function endsInLoop(session: Session, list: ts.Expression): boolean {
+  const loop = loopOver(list);
+  if (!loop || !ts.isVariableDeclarationList(loop.initializer)) return false;
+  return loop.initializer.declarations.some((declaration) =>
+    boundNames(declaration.name, declaration).some(({ id, declaration: at }) =>
+      referencesTo(session.oracle, at, id, loop.statement).some((name) => ends(session, name)),
+    ),
+  );
+}

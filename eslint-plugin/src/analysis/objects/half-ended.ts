@@ -1,0 +1,278 @@
+/**
+ * Half ended: records that leave their place, `const old = this.cloud; … this.cloud = …`, or that
+ * the end of an object goes through, of which a function ends some fields and only looks at others.
+ * Who ends one field of a record owns what is given to the others in the same way. Used by the rule
+ * that requires disposal; `partial-records.ts` tells of records that the class itself makes.
+ */
+import ts from "typescript";
+import { listEmptied } from "../program/containers.ts";
+import { endsElements } from "./ended-elements.ts";
+import { endingsOf } from "./endings.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { partGiven } from "../flow/gathers.ts";
+import { effectInside } from "../transfer/mention.ts";
+import { mayListOthers } from "./left-fields.ts";
+import { fieldOfThis, reach } from "./members.ts";
+import { mayLackScope } from "../scopes/open-scopes.ts";
+import type { Owned } from "../program/oracle.ts";
+import { referencesTo } from "../program/references.ts";
+import { samePlace } from "../program/same-place.ts";
+import type { Session } from "../session.ts";
+import {
+  isNullish,
+  isTarget,
+  isUsing,
+  memberName,
+  someWithin,
+  unwrap,
+  within,
+} from "../program/syntax.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+
+/** A field of a record that stays behind where others of it are ended. */
+export interface HalfEnded {
+  /** How the field is written: `old.weights`. */
+  label: string;
+  /** How one is written that is ended. */
+  other: string;
+  /** Where that is ended; of several fields, the last. */
+  at: ts.Expression;
+  owned: Owned;
+}
+
+/** The first such field of every record that a function of a file has a name for. */
+export function halfEnded(session: Session, file: ts.SourceFile): HalfEnded[] {
+  return session.oracle.facts.variables(file).flatMap((node) => halfOf(session, node) ?? []);
+}
+
+function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | undefined {
+  const home = enclosingFunction(node);
+  const place = sourceOf(node);
+  if (!home || !place || isUsing(node)) return undefined;
+  const { name, declaration } = firstOf(node, place);
+  const roots = leavingIn(session, node, place, home);
+  const owned = roots && session.oracle.ownedAt(name);
+  if (!roots || owned?.shape !== "record" || owned.fields.length < 2) return undefined;
+  const parts = new Parts(session, home);
+  parts.bound(name, declaration);
+  const ended = [...parts.ended].at(-1);
+  if (parts.whole || !ended) return undefined;
+  const field = owned.fields.find((name) => !parts.ended.has(name) && !parts.kept.has(name));
+  if (field === undefined) return undefined;
+  const [other, at] = ended;
+  const isOther = (m: ts.Expression): boolean => !within(m, node) && !leavesAlone(session, m);
+  if (roots.some((root) => mentionsOf(session, place, root).some(isOther))) return undefined;
+  if (!areAlike(session, node.getSourceFile(), owned, other, field)) return undefined;
+  const label = ts.isIdentifier(name) ? `${name.text}.${field}` : field;
+  return mayLackScope(session, node) ? { label, other: at.getText(), at, owned } : undefined;
+}
+
+/** The `old` of `const [old] = xs.splice(0, 1)`, or else what a declaration names. */
+function firstOf(
+  node: ts.VariableDeclaration,
+  place: ts.Expression,
+): { name: ts.BindingName; declaration: ts.VariableDeclaration | ts.BindingElement } {
+  const only =
+    ts.isArrayBindingPattern(node.name) && node.name.elements.length === 1
+      ? node.name.elements[0]
+      : undefined;
+  const isOne =
+    ts.isCallExpression(place) && place.arguments[1] && place.arguments[1].getText() === "1";
+  return isOne && only && ts.isBindingElement(only) && !only.dotDotDotToken
+    ? { name: only.name, declaration: only }
+    : { name: node.name, declaration: node };
+}
+
+/** The place that a declaration names, or the call that takes something out of one. */
+function sourceOf({ initializer }: ts.VariableDeclaration): ts.Expression | undefined {
+  let value = initializer && unwrap(initializer);
+  if (value && ts.isBinaryExpression(value) && isNullish(unwrap(value.right)))
+    value = unwrap(value.left);
+  const isPlace =
+    value &&
+    (ts.isPropertyAccessExpression(value) ||
+      ts.isElementAccessExpression(value) ||
+      ts.isCallExpression(value));
+  return isPlace ? value : undefined;
+}
+
+/** Where the place must not be spoken of otherwise, when what it held leaves it. */
+function leavingIn(
+  session: Session,
+  node: ts.VariableDeclaration,
+  place: ts.Expression,
+  home: ts.Node,
+): readonly ts.Node[] | undefined {
+  if (ts.isCallExpression(place)) return isTaken(session, place, home) ? [] : undefined;
+  const isLeft = (at: ts.Node): boolean =>
+    at.pos > node.end &&
+    ((ts.isDeleteExpression(at) && samePlace(session.oracle, at.expression, place)) ||
+      (ts.isBinaryExpression(at) &&
+        at.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+        samePlace(session.oracle, at.left, place)) ||
+      isEmptied(session, at, place));
+  if (someWithin(home, isLeft)) return [home];
+  const field = fieldOfThis(place);
+  const owner = field && ts.findAncestor(home, ts.isClassLike);
+  if (!owner) return undefined;
+  const endings = endingsOf(owner).map(({ member }) => member);
+  const reached = [...reach(session.oracle.facts, owner, endings)];
+  return reached.includes(home) ? reached : undefined;
+}
+
+/** `xs.pop()`, `xs.splice(0, 1)`, and `xs.get(key)` beside `xs.delete(key)`. */
+function isTaken(session: Session, call: ts.CallExpression, home: ts.Node): boolean {
+  const { expression: on } = call;
+  const [key] = call.arguments;
+  if (!ts.isPropertyAccessExpression(on) || !/^(pop|shift|splice|get)$/.test(on.name.text))
+    return false;
+  if (!session.oracle.callee(call).builtin) return false; // asked late: it needs types
+  if (on.name.text !== "get") return true;
+  if (!key) return false;
+  return someWithin(home, (at) => {
+    if (!ts.isCallExpression(at) || !ts.isPropertyAccessExpression(at.expression)) return false;
+    const { name, expression: table } = at.expression;
+    const [other] = at.arguments;
+    if (at.pos < call.end || !/^(set|delete)$/.test(name.text) || !other) return false;
+    return samePlace(session.oracle, table, on.expression) && samePlace(session.oracle, other, key);
+  });
+}
+
+function isEmptied(session: Session, at: ts.Node, list: ts.Expression): boolean {
+  const emptied = listEmptied(at);
+  return emptied !== undefined && samePlace(session.oracle, emptied, list);
+}
+
+/** Whether what speaks of a place looks at it, gives it another value or empties it. */
+function leavesAlone(session: Session, mention: ts.Expression): boolean {
+  const { kind, member } = fateOf(mention);
+  if (isTarget(mention) || kind === "operand" || ts.isDeleteExpression(mention.parent)) return true;
+  if (/^(clear|fill|length|size)$/.test(member)) return true;
+  return onlyLooksAt(effectInside(session, session.transfer(mention)));
+}
+
+function mentionsOf(session: Session, place: ts.Expression, root: ts.Node): ts.Expression[] {
+  const found: ts.Expression[] = [];
+  const visit = (node: ts.Node): void => {
+    if (node.kind === place.kind && samePlace(session.oracle, node as ts.Expression, place))
+      found.push(node as ts.Expression);
+    ts.forEachChild(node, visit);
+  };
+  visit(root);
+  return found;
+}
+
+/** What a function does to the fields of a record that it has names for. */
+class Parts {
+  readonly ended = new Map<string, ts.Expression>();
+  /** Fields that are handed on or kept. */
+  readonly kept = new Set<string>();
+  /** Something else is done with the record, or it goes on with other values. */
+  whole = false;
+
+  readonly #session: Session;
+  readonly #home: ts.Node;
+
+  constructor(session: Session, home: ts.Node) {
+    this.#session = session;
+    this.#home = home;
+  }
+
+  /** Names for a record, or for its fields. */
+  bound(name: ts.BindingName, declaration: ts.Declaration): void {
+    if (ts.isIdentifier(name)) {
+      for (const id of this.#referencesOf(name, declaration)) this.#record(id);
+      return;
+    }
+    for (const element of name.elements) {
+      const isField = ts.isBindingElement(element) && !element.dotDotDotToken;
+      if (!isField || ts.isArrayBindingPattern(name) || !ts.isIdentifier(element.name)) {
+        this.whole = true;
+        return;
+      }
+      const field = memberName(element.propertyName ?? element.name);
+      for (const id of this.#referencesOf(element.name, element)) this.#field(field, id);
+    }
+  }
+
+  #record(id: ts.Expression): void {
+    let { parent } = id;
+    while (ts.isNonNullExpression(parent) || ts.isParenthesizedExpression(parent))
+      parent = parent.parent;
+    if (ts.isPropertyAccessExpression(parent)) return this.#field(parent.name.text, parent);
+    const { kind, node } = fateOf(id);
+    const isPattern = kind === "bound" && ts.isVariableDeclaration(node) && !isUsing(node);
+    if (isPattern && ts.isObjectBindingPattern(node.name)) this.bound(node.name, node);
+    else this.whole ||= kind !== "operand";
+  }
+
+  #field(field: string, mention: ts.Expression): void {
+    const { kind, node } = fateOf(mention);
+    const isBound = kind === "bound" && ts.isVariableDeclaration(node);
+    if (isTarget(mention)) this.whole = true;
+    else if (isBound && isUsing(node)) this.ended.set(field, mention);
+    else if (endsElements(this.#session, mention)) {
+      if (mayListOthers(this.#session, mention)) this.whole = true;
+      else this.ended.set(field, mention);
+    } else if (kind === "operand") return;
+    else if (!onlyLooksAt(effectInside(this.#session, this.#session.transfer(mention))))
+      this.kept.add(field);
+  }
+
+  #referencesOf(name: ts.Identifier, declaration: ts.Declaration): readonly ts.Identifier[] {
+    return referencesTo(this.#session.oracle, declaration, name, this.#home);
+  }
+}
+
+/**
+ * Whether the records of a file that have both fields are given them alike: what is made for one
+ * and borrowed for the other has two owners.
+ */
+function areAlike(
+  session: Session,
+  file: ts.SourceFile,
+  { owner }: Owned,
+  ended: string,
+  left: string,
+): boolean {
+  const { oracle } = session;
+  const literals = oracle.facts.nodes<ts.ObjectLiteralExpression>(
+    file,
+    ts.SyntaxKind.ObjectLiteralExpression,
+  );
+  const pairs = literals.flatMap((literal) => {
+    const one = partGiven(literal, ended);
+    const two = partGiven(literal, left);
+    if (!one || !two || isOfField(session, two, left)) return [];
+    return oracle.ownedAt(two)?.owner === owner ? [[one, two] as const] : [];
+  });
+  return (
+    pairs.length > 0 &&
+    pairs.every(([one, two]) => {
+      if (one.getText() === two.getText() || isKept(session, two)) return false;
+      const given = session.freshness(two);
+      return given === "fresh" || (owner.policy === "protocol" && given === session.freshness(one));
+    })
+  );
+}
+
+/** `states` of `const { states } = this.cloud`, `old.states`: what such a record held before. */
+function isOfField({ oracle }: Session, value: ts.Expression, field: string): boolean {
+  if (ts.isPropertyAccessExpression(value)) return value.name.text === field;
+  const source = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
+  return (
+    source !== undefined &&
+    ts.isBindingElement(source) &&
+    memberName(source.propertyName ?? source.name) === field
+  );
+}
+
+/** `losses.push(loss); return { out, loss };`: another place has it, too. */
+function isKept(session: Session, value: ts.Expression): boolean {
+  const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const home = enclosingFunction(source) ?? source.getSourceFile();
+  return referencesTo(session.oracle, source, source.name, home).some(
+    (id) => id !== value && /^(stores|takes)$/.test(session.transfer(id).effect),
+  );
+}

@@ -1,0 +1,154 @@
+/**
+ * Inherited endings: what becomes of the `dispose()` that a class has from a base of the library.
+ * It frees what the base knows of: fields the base cannot know need an ending of their own, and an
+ * ending of the class's own must call it. Used by the rule about members.
+ */
+import ts from "typescript";
+import { enclosingFunction } from "../transfer/fate.ts";
+import { meansToEnd } from "./field-deeds.ts";
+import { isEndingName, lineage } from "./holders.ts";
+import {
+  fieldOfThis,
+  managed,
+  mentionsField,
+  ownedMembers,
+  reach,
+  sharedElsewhere,
+  type Member,
+} from "./members.ts";
+import { referencesTo } from "../program/references.ts";
+import type { Session } from "../session.ts";
+import { baseOf, isTarget, memberName, someWithin } from "../program/syntax.ts";
+
+/** Whether a class has its ending from a class of a library, with none of its own between. */
+export function inheritsEnding(session: Session, node: ts.ClassLikeDeclaration): boolean {
+  const base = baseOf(node);
+  if (!base) return false;
+  return session.settings.owners.some(
+    (owner) =>
+      managed(session, node, owner.managers) &&
+      owner.dispose.methods.some((name) => {
+        const { members } = session.oracle.inherited(base, name);
+        return members.length > 0 && members.every((m) => m.getSourceFile().isDeclarationFile);
+      }),
+  );
+}
+
+/**
+ * Whether a class has its ending from a class of the program that ends what it has by it, and that
+ * calls no method of this one.
+ */
+export function inheritsFromOwn(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  members: readonly Member[],
+): boolean {
+  const { oracle } = session;
+  const [, ...above] = lineage(node, oracle);
+  const own = new Set(node.members.flatMap((m) => (m.name ? [memberName(m.name)] : [])));
+  for (const base of above) {
+    const ending = base.members.find(
+      (m): m is ts.MethodDeclaration =>
+        ts.isMethodDeclaration(m) && m.body !== undefined && isEndingName(memberName(m.name)),
+    );
+    if (!ending) continue;
+    const run = reach(oracle.facts, base, [ending]);
+    const callsOwn = (at: ts.Node): boolean => {
+      const name = ts.isCallExpression(at) ? fieldOfThis(at.expression)?.name.text : undefined;
+      return name !== undefined && own.has(name);
+    };
+    if ([...run].some((fn) => someWithin(fn, callsOwn))) return false;
+    const isKnown = ({ name }: Member): boolean =>
+      base.members.some((m) => m.name !== undefined && memberName(m.name) === name) ||
+      [...run].some((fn) => mentionsField(oracle.facts, fn, name));
+    if (members.some(isKnown)) return false;
+    return ownedMembers(session, base).some((m) => meansToEnd(run, m.name, m.owned));
+  }
+  return false;
+}
+
+/** Whether a field is left by an ending that its class inherits: nobody else has or ends it. */
+export const isLeftByBase = (
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  member: Member,
+): boolean =>
+  !sharedElsewhere(session, node, member.name) &&
+  !endedLater(node, member) &&
+  !member.makes.some((at) => isTaken(session, at));
+
+/** `const scale = zeros([2]); this.buffer("scale", scale);`: somebody takes what has a name. */
+function isTaken(session: Session, id: ts.Expression): boolean {
+  if (!ts.isIdentifier(id)) return false;
+  const source = session.oracle.declarationAt(id);
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const root = enclosingFunction(source) ?? source.getSourceFile();
+  return referencesTo(session.oracle, source, source.name, root).some(
+    (other) => session.transfer(other).effect === "takes",
+  );
+}
+
+/** The ending of a class that does not call the one it takes the place of. */
+export function endingWithoutSuper(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+): ts.MethodDeclaration | undefined {
+  if (!baseOf(node)) return undefined;
+  const names = session.settings.owners
+    .filter((owner) => owner.managers.length > 0)
+    .flatMap((owner) => owner.dispose.methods);
+  const isOfLibrary = inheritsEnding(session, node);
+  return node.members.find((m): m is ts.MethodDeclaration => {
+    if (!ts.isMethodDeclaration(m) || !m.body) return false;
+    const name = memberName(m.name);
+    const takesPlace = isOfLibrary ? names.includes(name) : endsInBase(session, node, m, name);
+    return takesPlace && !callsSuper(session, node, m);
+  });
+}
+
+const callsSuper = (
+  { oracle }: Session,
+  node: ts.ClassLikeDeclaration,
+  method: ts.MethodDeclaration,
+): boolean =>
+  [...reach(oracle.facts, node, [method])].some((m) =>
+    someWithin(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword),
+  );
+
+/** Whether a method takes the place of one of the program that ends a field, and leaves that. */
+function endsInBase(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  method: ts.MethodDeclaration,
+  name: string,
+): boolean {
+  if (!isEndingName(name)) return false;
+  const { oracle } = session;
+  const [, ...above] = lineage(node, oracle);
+  for (const base of above) {
+    const taken = base.members.find((m) => m.name !== undefined && memberName(m.name) === name);
+    if (!taken) continue;
+    if (!ts.isMethodDeclaration(taken) || !taken.body) return false;
+    const run = reach(oracle.facts, base, [taken]);
+    const speaks = reach(oracle.facts, node, [method]);
+    return ownedMembers(session, base).some(
+      (m) =>
+        meansToEnd(run, m.name, m.owned) &&
+        ![...speaks].some((other) => mentionsField(oracle.facts, other, m.name)),
+    );
+  }
+  return false;
+}
+
+/** Whether another method frees a field and leaves it so: `dispose()` may have it called later. */
+export function endedLater(node: ts.ClassLikeDeclaration, { name, owned }: Member): boolean {
+  const isField = (at: ts.Node): boolean => fieldOfThis(at)?.name.text === name;
+  const ends = (at: ts.Node): boolean =>
+    ts.isPropertyAccessExpression(at) &&
+    isField(at.expression) &&
+    owned.owner.dispose.methods.includes(at.name.text);
+  const sets = (at: ts.Node): boolean => isField(at) && isTarget(at);
+  return node.members.some(
+    (m) => ts.isMethodDeclaration(m) && someWithin(m, ends) && !someWithin(m, sets),
+  );
+}

@@ -1,0 +1,214 @@
+/**
+ * Endless values: what a program makes and gives on, into fields, lists, records and through its
+ * functions, and that nothing ends wherever it may get to. Used by the rule for values that are
+ * never disposed; `trails.ts` follows them.
+ */
+import ts from "typescript";
+import { handedTo } from "../transfer/callbacks.ts";
+import type { FreshValue, Outcome } from "../fresh/consume.ts";
+import { endingsOf, endsDevice, goesWithDevice, isDevice } from "../objects/endings.ts";
+import { enclosingFunction } from "../transfer/fate.ts";
+import { scopeCallback } from "../transfer/keeps.ts";
+import { ownedMembers, type Member } from "../objects/members.ts";
+import type { Owned } from "../program/oracle.ts";
+import { isAnything, isHolder } from "../../owner.ts";
+import type { Session } from "../session.ts";
+import { baseOf, hasBody, within, type CallLike } from "../program/syntax.ts";
+import { isToReplace } from "./trail-ends.ts";
+import type { Path } from "./trail-path.ts";
+import { fieldNameOf, isEndedFromOutside, isField } from "./trail-fields.ts";
+import { Trail } from "./trails.ts";
+
+/** A value that nothing ends. */
+export interface EndlessValue {
+  /** Where it is made. */
+  made: ts.Expression;
+  owned: Owned;
+  /** The names, and what it passes through, in the file. */
+  trail: readonly ts.Node[];
+  /** The name to look at, in the same file: that of the field or variable that has it. */
+  at: ts.Node;
+  /** `this.x`, `x`; none for what has no name. */
+  label: string;
+  isField: boolean;
+}
+
+/** The values of a file that nothing in the program ends, one for each place. */
+export function endlessValues(session: Session, fresh: readonly FreshValue[]): EndlessValue[] {
+  const found = new Map<ts.Node, EndlessValue>();
+  for (const value of fresh)
+    for (const endless of endlessIn(session, value)) {
+      if (!found.has(endless.at)) found.set(endless.at, endless);
+    }
+  return [...found.values()];
+}
+
+function endlessIn(session: Session, { node, owned, outcome }: FreshValue): EndlessValue[] {
+  const { settings } = session;
+  const isProtocol = settings.owners.some(({ policy }) => policy === "protocol");
+  const countsAll = isProtocol || settings.untilExit === "reported";
+  if (isAnything(owned.owner) || (isHolder(owned.owner, settings) && !countsAll)) return [];
+  if (!goesOn.has(outcome) || ts.isPropertyAccessExpression(node)) return [];
+  const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
+  if (!enclosingFunction(node) && !isInitial) return [];
+  return pathsTo(owned).flatMap((path) => {
+    const trail = new Trail(session, owned);
+    // most values end, and nothing else need be asked of them
+    if (!trail.isEndless(node, path) || !isOutOfScopes(session, node, trail)) return [];
+    if (owned.owner.policy === "generic" && endsWithDevice(session, node)) return [];
+    const file = node.getSourceFile();
+    const place = placeOf(trail, file);
+    const isPlain = owned.owner.policy === "generic" && !countsAll;
+    if (isExcused(session, place, node, isPlain || owned.owner.lost === "repeated")) return [];
+    const nodes = [...trail.places.keys(), ...trail.nodes].filter(
+      (n) => n.getSourceFile() === file,
+    );
+    return [{ made: node, owned, trail: nodes, ...named(place, node) }];
+  });
+}
+
+/** Whether a device is asked for, or a value made where its device or an owner's is destroyed. */
+function endsWithDevice(session: Session, node: CallLike): boolean {
+  if (isDevice(session, node)) return true;
+  const around: ts.Node[] = [];
+  for (let at = enclosingFunction(node); at; at = enclosingFunction(at)) around.push(at);
+  const holder = ts.findAncestor(node, ts.isClassLike);
+  if (around.some((at) => endsDevice(session, at))) return true;
+  return holder !== undefined && goesWithDevice(session, holder);
+}
+
+/** Whether no scope frees a value: it is made outside of any, or as what a scope gives. */
+function isOutOfScopes(session: Session, node: CallLike, { owned, hasLeft }: Trail): boolean {
+  const { receiver } = session.oracle.callee(node);
+  if (receiver && session.oracle.typeName(receiver) === "DisposeScope") return false;
+  // what they hold is made by others, and counts there
+  const type = ts.isNewExpression(node) ? session.oracle.typeName(node) : "";
+  if (/^(Promise|Map|Set)$/.test(type)) return false;
+  const state = session.scopeAt(node);
+  return state === "out" || (state === "in" && hasLeft && isInCallback(session, node, owned));
+}
+
+/**
+ * A field that its class itself fills, where that has no end: only strict projects ask for one.
+ * What may last as long as the program counts where a class that has an end forgets it.
+ */
+function isExcused(
+  session: Session,
+  place: ts.Declaration | undefined,
+  made: ts.Node,
+  mayLast: boolean,
+): boolean {
+  const holder = place && isField(place) ? ts.findAncestor(place, ts.isClassLike) : undefined;
+  if (holder === undefined) return mayLast;
+  const isOwn = within(made, holder) && !baseOf(holder) && isFilledHere(session, holder, place);
+  if (!mayLast && !isOwn) return false;
+  return endingsOf(holder).length === 0 && !isEndedFromOutside(session, holder);
+}
+
+/** Whether a class itself puts into a field what it makes; others may give it to `new`. */
+function isFilledHere(
+  session: Session,
+  holder: ts.ClassLikeDeclaration,
+  place: ts.Declaration | undefined,
+): boolean {
+  if (session.settings.untilExit === "allowed") return true;
+  const all = ownedMembers(session, holder);
+  return place !== undefined && all.some(({ name }) => name === fieldNameOf(place));
+}
+
+/**
+ * Whether something ends what a class puts into a field, there or wherever it gets to, and not only
+ * to put another in its place.
+ */
+export const isEndedSomewhere = (session: Session, { name, makes }: Member): boolean =>
+  makes.some((at) => {
+    const owned = session.oracle.ownedAt(at);
+    if (!owned) return false;
+    const ends = pathsTo(owned).flatMap((path) => new Trail(session, owned).endsOf(at, path));
+    return ends.some((end) => !isToReplace(session, end, name, makes));
+  });
+
+/** What becomes of a value that somebody may end later. */
+const goesOn: ReadonlySet<Outcome> = new Set(["bound", "assigned", "returned", "kept", "unknown"]);
+
+/** The single values in what a call gives: itself, those of a list or of the fields of a record. */
+function pathsTo({ shape, fields, inner, each, mixed }: Owned): readonly Path[] {
+  if (mixed) return [];
+  if (shape === "one") return [[]];
+  if (shape === "many") return each ? [] : [["*"]];
+  return fields.flatMap((field) => {
+    const part = inner?.get(field);
+    return part ? pathsTo(part).map((path) => [field, ...path]) : [[field]];
+  });
+}
+
+/** Whether a report stands on what a value passes through. */
+export function isTold(
+  { trail }: EndlessValue,
+  told: readonly { start: number; end: number }[],
+): boolean {
+  const names = trail.flatMap((node) => {
+    const { parent } = node;
+    if (ts.isConditionalExpression(parent)) return parent;
+    const isAsked = ts.isPropertyAccessExpression(parent) && parent.expression === node;
+    return [nameOf(node) ?? [], isAsked ? parent.name : []].flat();
+  });
+  return told.some(({ start, end }) =>
+    names.some((name) => name.getStart() < end && start < name.getEnd()),
+  );
+}
+
+/** What one sees of a node: its name. */
+function nameOf(node: ts.Node): ts.Node | undefined {
+  if (ts.isIdentifier(node)) return node;
+  if (ts.isPropertyAccessExpression(node)) return node.name;
+  if (ts.isCallExpression(node) || ts.isNewExpression(node)) return nameOf(node.expression);
+  return (node as Partial<ts.NamedDeclaration>).name;
+}
+
+/**
+ * What to look at: the field or variable that holds the value itself, or else one that holds what
+ * has it. Of fields the first, which is that of the owner; of variables the last, which is the
+ * farthest from where the value is made.
+ */
+function placeOf({ places }: Trail, file: ts.SourceFile): ts.Declaration | undefined {
+  const here = [...places].filter(([place]) => place.getSourceFile() === file);
+  const direct = here.filter(([, path]) => path.length === 0).map(([place]) => place);
+  const all = here.map(([place]) => place);
+  return (
+    direct.find(isField) ??
+    direct.findLast(isVariable) ??
+    all.find(isField) ??
+    all.findLast(isVariable) ??
+    all.find((place) => ts.isVariableDeclaration(place)) ??
+    all.find((place) => ts.isBindingElement(place) && !ts.findAncestor(place, ts.isParameter))
+  );
+}
+
+const isVariable = (place: ts.Declaration): boolean =>
+  ts.isVariableDeclaration(place) && !ts.isForOfStatement(place.parent.parent);
+
+/** Where a place has its name, and how it is called. Scripts declare fields by `this.x = …`. */
+function named(
+  place: ts.Declaration | undefined,
+  made: ts.Expression,
+): Pick<EndlessValue, "at" | "label" | "isField"> {
+  const target = place && ts.isBinaryExpression(place) ? place.left : place;
+  const at = target && (target as ts.NamedDeclaration).name;
+  if (!place || !at) return { at: made, label: "", isField: false };
+  const text = at.getText();
+  return isField(place)
+    ? { at, label: `this.${text}`, isField: true }
+    : { at, label: text, isField: false };
+}
+
+/** Whether the scope of a value is that of a callback whose result leaves it. */
+function isInCallback(session: Session, node: ts.Node, owned: Owned): boolean {
+  const fn = enclosingFunction(node);
+  const call = fn && hasBody(fn) ? handedTo(fn) : undefined;
+  return (
+    call !== undefined &&
+    ts.isCallExpression(call) &&
+    scopeCallback(session, call, session.oracle.callee(call), owned) !== undefined
+  );
+}

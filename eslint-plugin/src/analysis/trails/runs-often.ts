@@ -1,0 +1,375 @@
+/**
+ * Runs often: whether a function is known to run more than once, so that what it stores replaces
+ * what it stored the last time. Told by how the program calls it, then by its name. Used by
+ * `slot-losses.ts`, and for the calls that call back by `made-again.ts`.
+ */
+import ts from "typescript";
+import { callsByProperty, callSitesOf, nameOf } from "../program/call-sites.ts";
+import { functionValue, handedTo, isEventHandler } from "../transfer/callbacks.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { isExported } from "../program/exported.ts";
+import { isCalledThrough } from "../scopes/layer-calls.ts";
+import type { Owned } from "../program/oracle.ts";
+import type { Session } from "../session.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  isInLoop,
+  rootOf,
+  someWithin,
+  unwrap,
+  within,
+  type CallLike,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
+import { isForSame, isOnOtherWay, tellsOfChange } from "../program/ways.ts";
+
+/** Names of functions that are made to run again and again. */
+const often = new RegExp(
+  "^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)|" +
+    "^(mouse|key|touch)(Pressed|Released|Clicked|Dragged|Moved|Typed|Started|Ended)$",
+);
+/** Names of functions that make anew what is there already. */
+const anew =
+  /^#?_?(on_?|handle_?)?(re_?size|set_?size|re_?create|re_?build|re_?alloc)([A-Z_]|ate|$)/i;
+/** Names of functions that make something ready, once. */
+const once = new RegExp(
+  "^#?_?(init|load|set_?up|build|create|make|connect|open|start|warm|prepare|alloc|configure|" +
+    "fit|train|main|run|ready|compile|register|restore|import|download|fetch|" +
+    // a component is put on the page once
+    "oncreate$|oninit$|mounted$|component_?did_?mount$|connected_?callback$)",
+  "i",
+);
+/** Calls that call back more than once. */
+const repeats = new RegExp(
+  "^(forEach|forEachAsync|map|addEventListener|addListener|on|subscribe|setInterval|watch|" +
+    "requestAnimationFrame|handle|click|change|submit|keydown|keyup|mousePressed|mouseClicked)$",
+);
+
+/**
+ * Whether a function is known to run more than once, or called by who knows whom.
+ *
+ * @param bare whether those may call one more than once that takes nothing, too
+ */
+export function runsOften(session: Session, place: ts.Node, bare = false): boolean {
+  if (surelyRunsOften(session, place)) return true;
+  const name = nameOf(place);
+  if (handedTo(place) || name === undefined || !hasBody(place)) return false;
+  if ((place.parameters.length === 0 && !bare) || once.test(name)) return false;
+  const { calls, values } = callSitesOf(session.oracle, place, "program");
+  if (calls.some(isInConstructor)) return false;
+  if (calls.length > 0 && calls.every((c) => isOncePerPart(session, c) || isOnNew(c))) return false;
+  // called by who knows whom
+  return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
+}
+
+/**
+ * Whether what is lost where it is made counts: it does wherever it stands, or, for values that may
+ * last as long as the program, where they are made again and again.
+ */
+export function pilesUp(session: Session, { owner }: Owned, at: ts.Node): boolean {
+  if (owner.lost === "always") return true;
+  const place = enclosingFunction(at);
+  return isInLoop(at, place) || (place !== undefined && runsOften(session, place));
+}
+
+/** Whether a function is known to run more than once, by its name or by its callers. */
+export function surelyRunsOften(session: Session, place: ts.Node): boolean {
+  if (ts.isSetAccessorDeclaration(place) || isEventHandler(place)) return true;
+  if (handedTo(place)) return isHandler(session, place);
+  const name = nameOf(place);
+  if (name === undefined || !hasBody(place)) return false;
+  if (isOftenByName(session, place) || makesAnew(session, place)) return true;
+  return isCalledThrough(session, place) || isCalledAgain(session, place, 0);
+}
+
+/** `resize()`, unless all that calls it makes something ready. */
+const makesAnew = (session: Session, fn: FunctionWithBody): boolean =>
+  anew.test(nameOf(fn) ?? "") && !isForReady(session, fn);
+
+/** `update()`; nothing is known of a `process()` that all who call it make something ready with. */
+function isOftenByName(session: Session, fn: ts.Node): boolean {
+  const name = nameOf(fn) ?? "";
+  if (!often.test(name)) return false;
+  return !/^process/.test(name) || !hasBody(fn) || !isForReady(session, fn);
+}
+
+/** Whether a function is called, and only by what makes something ready. */
+function isForReady(session: Session, fn: FunctionWithBody): boolean {
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  const isFirst = (call: CallLike): boolean => {
+    const caller = enclosingFunction(call);
+    return !caller || ts.isConstructorDeclaration(caller) || once.test(nameOf(caller) ?? "");
+  };
+  return calls.length > 0 && values.length === 0 && calls.every(isFirst);
+}
+
+/** Whether a function is handed to something that calls it for what happens, or for each item. */
+export function isHandler(session: Session, fn: ts.Node): boolean {
+  const host = handedTo(fn);
+  if (!host || isForStart(host)) return false;
+  return repeats.test(session.oracle.callee(host).name) || isRoute(host);
+}
+
+/** `addEventListener("DOMContentLoaded", () => …)`: what a page does once. */
+function isForStart({ arguments: given }: CallLike): boolean {
+  const event = given?.[0];
+  return (
+    event !== undefined &&
+    ts.isStringLiteralLike(event) &&
+    /^(DOMContentLoaded|load|(before)?unload|deviceready)$/.test(event.text)
+  );
+}
+
+/** `app.post("/train", async (req, res) => …)`: what a server does for each request. */
+function isRoute(host: CallLike): boolean {
+  const [path, ...rest] = host.arguments ?? [];
+  return (
+    path !== undefined &&
+    rest.length > 0 &&
+    ts.isStringLiteralLike(path) &&
+    path.text.startsWith("/") &&
+    /^(get|post|put|patch|delete|all|use)$/.test(calleeNameNode(host)?.text ?? "")
+  );
+}
+
+/** Whether the program calls a function in a loop, from itself, or from one that runs often. */
+function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
+  if (!hasBody(fn) || depth > 3) return false;
+  const { calls: named, values } = callSitesOf(session.oracle, fn, "program");
+  const kept = values.map((value) => callsByProperty(session.oracle, value));
+  const calls = [...named, ...kept.flat()];
+  if (isCalledTwice(session, calls, once.test(nameOf(fn) ?? ""))) return true;
+  const others = values.filter((_, i) => kept[i]?.length === 0);
+  return [...calls.filter((c) => isSurely(session, c, fn)), ...others].some((site) => {
+    const caller = enclosingFunction(site);
+    if (caller && (isForLoss(caller) || isForFirst(site, caller))) return false;
+    if (isOfObject(fn) && isOnNew(site)) return false;
+    const isMember = isOfObject(fn) || kept.some((list) => list.some((call) => call === site));
+    const home = isMember ? homeOfReceiver(session, site) : undefined;
+    if (home && within(home, caller ?? home)) {
+      if (isInLoop(site, home)) return true;
+      const turns = goesOverKept(session, home);
+      const next = turns && enclosingFunction(turns);
+      if (!next) return false;
+      return isInLoop(turns.parent, next) || isCalledAgain(session, next, depth + 1);
+    }
+    if (within(site, fn) || isHandedToRepeat(site) || isEventHandler(functionValue(site)))
+      return true;
+    if (isInLoop(site, caller)) return true;
+    if (caller && isToStart(site, caller)) return false;
+    if (caller && isCalledByOthers(session, caller)) return true;
+    if (caller && ts.isConstructorDeclaration(caller) && isOfThis(site)) return false;
+    if (caller && handedTo(caller)) return isHandler(session, caller);
+    if (!caller || caller === fn) return false;
+    if (isOftenByName(session, caller) && isStraight(site, caller)) return true;
+    return (
+      (hasBody(caller) && makesAnew(session, caller)) || isCalledAgain(session, caller, depth + 1)
+    );
+  });
+}
+
+/**
+ * `setCount(n) { this.make(n); }`: whoever runs a function comes to a place in it, or does when
+ * what is given is not what it was: `if (n !== this.n) this.make(n);`.
+ */
+function isStraight(site: ts.Node, caller: ts.Node): boolean {
+  for (let at = site; at !== caller; at = at.parent) {
+    const { parent } = at;
+    if (ts.isBlock(parent)) {
+      const before = parent.statements.filter((s) => s.end <= site.pos && !isForSame(s));
+      if (before.some((s) => someWithin(s, ts.isReturnStatement))) return false;
+    } else if (ts.isIfStatement(parent) && parent.thenStatement === at) {
+      if (!tellsOfChange(parent.expression, "!")) return false;
+    } else if (
+      (ts.isStatement(parent) && !ts.isExpressionStatement(parent)) ||
+      ts.isConditionalExpression(parent) ||
+      ts.isBinaryExpression(parent)
+    )
+      return false;
+  }
+  return true;
+}
+
+/** `if (!this.compute) { this.make(); … }`: what is made where nothing is there yet comes once. */
+function isForFirst(site: ts.Node, caller: ts.Node): boolean {
+  const test = ts.findAncestor(site, (n) => n === caller || ts.isIfStatement(n));
+  if (!test || !ts.isIfStatement(test) || !within(site, test.thenStatement)) return false;
+  return /^!(this\.)?[\w#$]+$|^(this\.)?[\w#$]+ ?={2,3} ?(null|undefined)$/.test(
+    test.expression.getText(),
+  );
+}
+
+/** `device.lost.then(() => this.init())`: what there was before is gone with its device. */
+export function isForLoss(caller: ts.Node): boolean {
+  const host = handedTo(caller);
+  const on = host && ts.isPropertyAccessExpression(host.expression) && host.expression.expression;
+  return on !== undefined && on !== false && /(^|\.)lost$/.test(on.getText());
+}
+
+/** `if (type === "init") await setUp();`: what starts a worker comes once. */
+function isToStart(site: ts.Node, caller: ts.Node): boolean {
+  const asks = (at: ts.Node): boolean => ts.isStringLiteralLike(at) && starting.test(at.text);
+  const clause = ts.findAncestor(site, (n) => {
+    if (n === caller) return "quit";
+    if (ts.isIfStatement(n)) return within(site, n.thenStatement) && someWithin(n.expression, asks);
+    return ts.isCaseClause(n) && asks(n.expression);
+  });
+  return clause !== undefined;
+}
+const starting = /^(init|set_?up|start|boot|config|connect|ready)/i;
+
+/** `model = new Model(device); await model.init();`: an object of its own each time. */
+function isOnNew(site: ts.Node): boolean {
+  if (!ts.isCallExpression(site) || !ts.isPropertyAccessExpression(site.expression)) return false;
+  const on = site.expression.expression.getText();
+  const statement = ts.findAncestor(site, ts.isStatement);
+  const block = statement?.parent;
+  if (!statement || !block || !(ts.isBlock(block) || ts.isSourceFile(block))) return false;
+  return block.statements.some(
+    (s) =>
+      s.end <= statement.pos &&
+      ts.isExpressionStatement(s) &&
+      ts.isBinaryExpression(s.expression) &&
+      s.expression.left.getText() === on &&
+      ts.isNewExpression(unwrap(s.expression.right)),
+  );
+}
+
+/** A method, of a class or of an object: what it fills is of the object it is called on. */
+const isOfObject = (fn: ts.Node): boolean =>
+  ts.isClassElement(fn) || ts.isObjectLiteralExpression(fn.parent);
+
+/**
+ * The loop, or the call with a callback, that takes one after the other from a list that outlives
+ * the function: `for (const part of this.parts)`. The next time it takes the same ones.
+ */
+function goesOverKept(session: Session, home: ts.Node): ts.Node | undefined {
+  const turns = ts.isForOfStatement(home) ? home : handedTo(home);
+  const walked = turns && (ts.isForOfStatement(turns) ? turns.expression : receiverOf(turns));
+  if (!turns || !walked) return undefined;
+  const root = rootOf(walked);
+  if (root.kind === ts.SyntaxKind.ThisKeyword) return turns;
+  const list = ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;
+  const isOuter =
+    list && ts.isVariableDeclaration(list) && enclosingFunction(list) !== enclosingFunction(turns);
+  return isOuter ? turns : undefined;
+}
+
+const receiverOf = ({ expression }: CallLike): ts.Expression | undefined =>
+  ts.isPropertyAccessExpression(expression) && expression.name.text === "forEach"
+    ? expression.expression
+    : undefined;
+
+/** Whether a loop calls a function on the same object each time. */
+export function isCalledInLoop(session: Session, fn: ts.Node): boolean {
+  if (!hasBody(fn)) return false;
+  return callSitesOf(session.oracle, fn, "program").calls.some((call) => {
+    const caller = enclosingFunction(call);
+    const home = homeOfReceiver(session, call);
+    const region = home && within(home, caller ?? home) ? home : caller;
+    return isSurely(session, call, fn) && isInLoop(call, region);
+  });
+}
+
+/**
+ * `x.roll(a).size + x.roll(b).size`: a function calls it twice, on the same object. What makes
+ * something ready, it does so in two statements of one block.
+ */
+function isCalledTwice(session: Session, calls: readonly CallLike[], isFirst: boolean): boolean {
+  const homes = new Map<ts.Node, CallLike[]>();
+  return calls.some((call) => {
+    const home = isFirst
+      ? ts.isExpressionStatement(call.parent) && call.parent.parent
+      : enclosingFunction(call);
+    if (!home) return false;
+    const before = homes.get(home) ?? [];
+    homes.set(home, [...before, call]);
+    return before.some(
+      (other) =>
+        call.expression.getText() === other.expression.getText() &&
+        isOnSame(session, other, call) &&
+        !isOnOtherWay(other, call),
+    );
+  });
+}
+
+/** Whether two calls are on `this`, or on one variable that stays what it is. */
+function isOnSame({ oracle }: Session, call: CallLike, other: CallLike): boolean {
+  const [root, its] = [rootOf(call.expression), rootOf(other.expression)];
+  if (root === call.expression || !ts.isIdentifier(root) || !ts.isIdentifier(its)) return true;
+  const declaration = oracle.declarationAt(root);
+  if (!declaration || declaration !== oracle.declarationAt(its)) return false;
+  return (
+    !ts.isVariableDeclaration(declaration) ||
+    (ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Let) === 0
+  );
+}
+
+/** Whether the event loop or the library calls a function each time that something happens. */
+const isCalledByOthers = (session: Session, fn: ts.Node): boolean =>
+  isEventHandler(fn) || isCalledThrough(session, fn);
+
+/** `this.setUp()`: in a constructor that is an object of its own each time. */
+const isOfThis = (site: ts.Node): boolean =>
+  ts.isCallExpression(site) && rootOf(site.expression).kind === ts.SyntaxKind.ThisKeyword;
+
+/**
+ * `tf.split()`, `super.split()`, and with an `x` of no type `x.split()` within `split()`, or
+ * `x.split(a, b)` where `split()` takes less, are other functions.
+ */
+function isSurely(session: Session, call: CallLike, fn: FunctionWithBody): boolean {
+  if (rootOf(call.expression).kind === ts.SyntaxKind.SuperKeyword && within(call, fn)) return false;
+  const { declaration, library } = session.oracle.callee(call);
+  if (library !== undefined || declaration !== undefined) return library === undefined;
+  const rest = fn.parameters.at(-1)?.dotDotDotToken;
+  const fits = rest !== undefined || (call.arguments?.length ?? 0) <= fn.parameters.length;
+  return fits && !within(call, fn);
+}
+
+/**
+ * The loop or function that declares what a method is called on: `for (const part of parts)
+ * part.upload()` runs `upload` once for each part, and so does `parts[i].upload()` for each `i`.
+ */
+function homeOfReceiver(session: Session, site: ts.Node): ts.Node | undefined {
+  if (!ts.isCallExpression(site)) return undefined;
+  const root = unwrap(placeOf(site.expression) ?? rootOf(site.expression));
+  const declaration = ts.isIdentifier(root) && session.oracle.declarationAt(root);
+  if (!declaration) return undefined;
+  return ts.findAncestor(
+    declaration.parent,
+    (n) => ts.isIterationStatement(n, false) || ts.isFunctionLike(n),
+  );
+}
+
+/** The `i` of `parts[i].upload`. */
+function placeOf(callee: ts.Expression): ts.Expression | undefined {
+  const on = ts.isPropertyAccessExpression(callee) ? unwrap(callee.expression) : callee;
+  return ts.isElementAccessExpression(on) && ts.isIdentifier(on.argumentExpression)
+    ? on.argumentExpression
+    : undefined;
+}
+
+/** `setInterval(tick, 100)`, `button.addEventListener("click", this.click)`. */
+function isHandedToRepeat(site: ts.Node): boolean {
+  const call = calledWith(site);
+  return call !== undefined && repeats.test(calleeNameNode(call)?.text ?? "");
+}
+
+/** The call that a mention of a function, `tick` or the `click` of `this.click`, is handed to. */
+export function calledWith(site: ts.Node): CallLike | undefined {
+  const { kind, node } = fateOf(functionValue(site));
+  return kind === "argument" ? (node as CallLike) : undefined;
+}
+
+const isInConstructor = (node: ts.Node): boolean => {
+  const caller = enclosingFunction(node);
+  return caller !== undefined && ts.isConstructorDeclaration(caller);
+};
+
+/** `for (const part of parts) part.upload()`, `parts.forEach((part) => part.upload())`. */
+function isOncePerPart(session: Session, call: CallLike): boolean {
+  const home = homeOfReceiver(session, call);
+  if (!home || !within(call, home)) return false;
+  return ts.isIterationStatement(home, false) || handedTo(home) !== undefined;
+}

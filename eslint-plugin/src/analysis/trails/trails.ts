@@ -1,0 +1,443 @@
+/**
+ * Trails: everywhere a value may get to from where it is made, whatever the order of things: into
+ * variables, fields, lists, records, through functions that return or yield it and into those it
+ * is given to. Where nothing on the whole trail ends it, and nobody out of sight may, it is lost
+ * for good. Each step says too much rather than too little, so one end anywhere is enough. Used by
+ * `endless-values.ts`; what calls do with a value is in `trail-calls.ts`.
+ */
+import ts from "typescript";
+import { bindingOf, callSitesOf, callsByProperty } from "../program/call-sites.ts";
+import { handedTo } from "../transfer/callbacks.ts";
+import { isTestFile } from "../program/call-index.ts";
+import { isExported } from "../program/exported.ts";
+import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
+import { isHolder } from "../../owner.ts";
+import type { Owned } from "../program/oracle.ts";
+import { referencesTo } from "../program/references.ts";
+import type { Session } from "../session.ts";
+import {
+  hasBody,
+  isUsingList,
+  unwrap,
+  wellKnownSymbol,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
+import { callbackResult, followArgument, followMethod } from "./trail-calls.ts";
+import { isCarriedOff, mayEnd } from "./trail-closures.ts";
+import { givesForGood } from "./trail-ends.ts";
+import { inField, isField, isHidden } from "./trail-fields.ts";
+import { leadsTo, nameOf, type Path } from "./trail-path.ts";
+import { store } from "./trail-places.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+
+/** More steps than this, and there is no telling. */
+const limit = 600;
+
+/** Expressions that have the value of what is in them. */
+const handsOn: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.ParenthesizedExpression,
+  ts.SyntaxKind.AsExpression,
+  ts.SyntaxKind.SatisfiesExpression,
+  ts.SyntaxKind.NonNullExpression,
+  ts.SyntaxKind.TypeAssertionExpression,
+  ts.SyntaxKind.AwaitExpression,
+]);
+
+/** What only asks for a value, or leaves it standing. */
+const ignores: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.ExpressionStatement,
+  ts.SyntaxKind.VoidExpression,
+  ts.SyntaxKind.TemplateSpan,
+  ts.SyntaxKind.PrefixUnaryExpression,
+  ts.SyntaxKind.TypeOfExpression,
+  ts.SyntaxKind.IfStatement,
+  ts.SyntaxKind.WhileStatement,
+  ts.SyntaxKind.DoStatement,
+  ts.SyntaxKind.ForStatement,
+  ts.SyntaxKind.ForInStatement,
+]);
+
+/** One walk from where a value is made. */
+export class Trail {
+  readonly session: Session;
+  readonly owned: Owned;
+  /** The variables and fields that may hold the value, in the order found, and the way to it. */
+  readonly places = new Map<ts.Declaration, Path>();
+  /** Whether nobody counts but the program: users of what it exports end nothing. */
+  readonly isWhole: boolean;
+  /** Whether it has left all scopes on its way. */
+  hasLeft = false;
+  #isOver = false;
+  /** What ends the value; where all of it is asked for, nothing else stops the walk. */
+  readonly #ends: ts.Node[] = [];
+  #asksForEnds = false;
+  /** Whether it is given to whoever uses the program. */
+  #isGivenOut = false;
+  #steps = 0;
+  readonly #seen = new Map<ts.Node, Set<string>>();
+  readonly #queue: (() => void)[] = [];
+
+  constructor(session: Session, owned: Owned) {
+    this.session = session;
+    this.owned = owned;
+    this.isWhole = session.settings.untilExit === "reported";
+  }
+
+  /** Whether nothing ends a value that is made at an expression, which has it under a path. */
+  isEndless(made: ts.Expression, path: Path): boolean {
+    this.#walk(made, path);
+    const isKept = !this.#isGivenOut || [...this.places.keys()].some(isField);
+    return !this.#isOver && isKept;
+  }
+
+  /** All that ends such a value or gives it to who may, whatever else becomes of it. */
+  endsOf(made: ts.Expression, path: Path): readonly ts.Node[] {
+    this.#asksForEnds = true;
+    this.#walk(made, path);
+    return this.#ends;
+  }
+
+  #walk(made: ts.Expression, path: Path): void {
+    this.climb(made, path);
+    if (path.length > 0) this.#origin(made, path);
+    for (let at = 0; at < this.#queue.length && !this.#isOver; at++) this.#queue[at]?.();
+  }
+
+  /** What a function of the program does with a value before it returns that. */
+  #origin(made: ts.Expression, path: Path): void {
+    const call = unwrap(made);
+    if (!ts.isCallExpression(call)) return;
+    const { body } = this.session.oracle.callee(call);
+    for (const given of body ? returnsOf(body) : []) {
+      const [part, rest] = partOf(unwrap(given), path);
+      const declaration = ts.isIdentifier(part) && this.session.oracle.declarationAt(part);
+      if (declaration && ts.isVariableDeclaration(declaration) && ts.isIdentifier(declaration.name))
+        this.named(declaration, declaration.name, rest);
+    }
+  }
+
+  /** All that the value passed through. */
+  get nodes(): Iterable<ts.Node> {
+    return this.#seen.keys();
+  }
+
+  /** It is given to a function. */
+  enter(fn: FunctionWithBody): void {
+    this.#seen.set(fn, this.#seen.get(fn) ?? new Set());
+  }
+
+  /** It is ended there, or given to who may end it. */
+  end(at: ts.Node): void {
+    this.#ends.push(at);
+    this.stop();
+  }
+
+  /** It is ended there, or there is no telling. */
+  stop(): void {
+    this.#isOver = !this.#asksForEnds;
+  }
+
+  /** Remembers a place, and the shortest way from it to the value. */
+  found(place: ts.Declaration, path: Path): void {
+    if (path.length < (this.places.get(place)?.length ?? Infinity)) this.places.set(place, path);
+  }
+
+  /** Does a step once for each node and path. */
+  later(node: ts.Node, path: Path, key: string, step: () => void): void {
+    const known = this.#seen.get(node) ?? new Set();
+    const name = `${key}:${path.join(".")}`;
+    if (known.has(name)) return;
+    this.#seen.set(node, known.add(name));
+    if (path.length > 6 || this.#steps++ > limit) this.stop();
+    else this.#queue.push(step);
+  }
+
+  /** Follows an expression that has the value under a path to what takes it from there. */
+  climb(node: ts.Expression, path: Path): void {
+    this.later(node, path, "climb", () => {
+      this.#climb(node, path);
+    });
+  }
+
+  #climb(node: ts.Expression, path: Path): void {
+    const parent = node.parent;
+    if (ts.isBinaryExpression(parent)) {
+      this.#climbBinary(node, parent, path);
+      return;
+    }
+    if (handsOn.has(parent.kind)) {
+      this.climb(parent as ts.Expression, path);
+      return;
+    }
+    switch (parent.kind) {
+      case ts.SyntaxKind.ConditionalExpression:
+        if ((parent as ts.ConditionalExpression).condition !== node)
+          this.climb(parent as ts.Expression, path);
+        return;
+      case ts.SyntaxKind.ArrayLiteralExpression:
+        this.climb(parent as ts.Expression, ["*", ...path]);
+        return;
+      case ts.SyntaxKind.SpreadElement:
+        this.#spread(node, parent as ts.SpreadElement, path);
+        return;
+      case ts.SyntaxKind.PropertyAssignment:
+        this.climb(parent.parent as ts.Expression, [
+          nameOf((parent as ts.PropertyAssignment).name),
+          ...path,
+        ]);
+        return;
+      case ts.SyntaxKind.ShorthandPropertyAssignment:
+        this.climb(parent.parent as ts.Expression, [node.getText(), ...path]);
+        return;
+      case ts.SyntaxKind.SpreadAssignment:
+        this.climb(parent.parent as ts.Expression, path);
+        return;
+      case ts.SyntaxKind.PropertyAccessExpression:
+        this.#access(parent as ts.PropertyAccessExpression, path);
+        return;
+      case ts.SyntaxKind.ElementAccessExpression:
+        this.#element(node, parent as ts.ElementAccessExpression, path);
+        return;
+      case ts.SyntaxKind.CallExpression:
+      case ts.SyntaxKind.NewExpression:
+        followArgument(this, parent as ts.CallExpression, node, path);
+        return;
+      case ts.SyntaxKind.VariableDeclaration:
+        this.#declared(parent as ts.VariableDeclaration, path);
+        return;
+      case ts.SyntaxKind.BindingElement:
+      case ts.SyntaxKind.Parameter:
+        this.bind((parent as ts.BindingElement | ts.ParameterDeclaration).name, path);
+        return;
+      case ts.SyntaxKind.PropertyDeclaration:
+        inField(this, parent as ts.PropertyDeclaration, path);
+        return;
+      case ts.SyntaxKind.ReturnStatement:
+        this.returned(enclosingFunction(parent), path);
+        return;
+      case ts.SyntaxKind.ArrowFunction:
+        this.returned(parent, path);
+        return;
+      case ts.SyntaxKind.YieldExpression:
+        this.#yielded(parent as ts.YieldExpression, path);
+        return;
+      case ts.SyntaxKind.ForOfStatement:
+        this.#iterated(node, parent as ts.ForOfStatement, path);
+        return;
+      default:
+        if (!ignores.has(parent.kind)) this.stop();
+    }
+  }
+
+  #climbBinary(node: ts.Expression, parent: ts.BinaryExpression, path: Path): void {
+    const { operatorToken, left, right } = parent;
+    switch (operatorToken.kind) {
+      case ts.SyntaxKind.CommaToken:
+      case ts.SyntaxKind.AmpersandAmpersandToken:
+        if (right === node) this.climb(parent, path);
+        return;
+      case ts.SyntaxKind.BarBarToken:
+      case ts.SyntaxKind.QuestionQuestionToken:
+        this.climb(parent, path);
+        return;
+      case ts.SyntaxKind.EqualsToken:
+      case ts.SyntaxKind.BarBarEqualsToken:
+      case ts.SyntaxKind.AmpersandAmpersandEqualsToken:
+      case ts.SyntaxKind.QuestionQuestionEqualsToken:
+        if (left === node) return;
+        store(this, left, path);
+        this.climb(parent, path);
+        return;
+      default: // a comparison and its like
+    }
+  }
+
+  #spread(node: ts.Expression, parent: ts.SpreadElement, path: Path): void {
+    const { parent: into } = parent;
+    const inner = this.iterated(node, path);
+    if (!inner) return;
+    if (ts.isArrayLiteralExpression(into)) this.climb(into, ["*", ...inner]);
+    else if (ts.isCallExpression(into) || ts.isNewExpression(into))
+      followArgument(this, into, parent, inner);
+    else this.stop();
+  }
+
+  /** The path from what turns over an expression give; none where they do not give the value. */
+  iterated(list: ts.Expression, path: Path): Path | undefined {
+    if (path[0] !== "*") return undefined;
+    return this.session.oracle.typeName(list) === "Map" ? path : path.slice(1);
+  }
+
+  #access(access: ts.PropertyAccessExpression, path: Path): void {
+    let top: ts.Expression = access;
+    while (ts.isParenthesizedExpression(top.parent) || ts.isNonNullExpression(top.parent))
+      top = top.parent;
+    const call = top.parent;
+    if (ts.isCallExpression(call) && call.expression === top)
+      followMethod(this, call, access, path);
+    else if (path.length === 0) {
+      if (this.#endsPart(top)) this.end(call);
+      else if (this.#givesAway(access)) this.end(access);
+    } else if (leadsTo(access.name.text, path) && !/^(length|size)$/.test(access.name.text))
+      this.climb(access, path.slice(1));
+  }
+
+  /** `pair.texture.destroy()`, where no type says what a pair has. */
+  #endsPart({ parent }: ts.Expression): boolean {
+    return (
+      ts.isPropertyAccessExpression(parent) &&
+      ts.isCallExpression(parent.parent) &&
+      this.owned.owner.dispose.methods.includes(parent.name.text)
+    );
+  }
+
+  /** `list.push(owner.part)`, `onEnd(owner.dispose)`: who gets a part may end the whole by it. */
+  #givesAway(access: ts.PropertyAccessExpression): boolean {
+    const { oracle } = this.session;
+    if (mayEnd(access.name.text)) return true;
+    return oracle.ownedAt(access) !== null && !onlyLooksAt(this.session.transfer(access).effect);
+  }
+
+  #element(node: ts.Expression, access: ts.ElementAccessExpression, path: Path): void {
+    const { expression, argumentExpression: key, parent } = access;
+    if (expression !== node) return;
+    if (wellKnownSymbol(key) !== undefined) {
+      const isCalled = ts.isCallExpression(parent) && parent.expression === access;
+      const isWhole = path.length === 0 || path[0] === "*";
+      if (isWhole || !isCalled || this.session.transfer(node).effect === "disposes")
+        this.end(access);
+      return;
+    }
+    const isNamed = ts.isStringLiteralLike(key);
+    if (path.length > 0 && (!isNamed || leadsTo(key.text, path))) this.climb(access, path.slice(1));
+  }
+
+  #declared({ name, parent }: ts.VariableDeclaration, path: Path): void {
+    const isFreed = ts.isVariableDeclarationList(parent) && isUsingList(parent);
+    const isWhole = path.length === 0 || path[0] === "*";
+    if (isFreed && (isWhole || this.#isOfLibrary(name))) this.end(name);
+    else this.bind(name, path);
+  }
+
+  /** Whether the type of a name is a library's, which may end what it holds with it. */
+  #isOfLibrary(name: ts.Node): boolean {
+    const declarations = this.session.oracle.declarationsAt(name);
+    return declarations.some((d) => d.getSourceFile().isDeclarationFile);
+  }
+
+  #iterated(node: ts.Expression, loop: ts.ForOfStatement, path: Path): void {
+    if (loop.expression !== node) return;
+    const inner = this.iterated(node, path);
+    if (!inner) return;
+    const { initializer } = loop;
+    if (!ts.isVariableDeclarationList(initializer)) store(this, initializer, inner);
+    else for (const turn of initializer.declarations) this.#declared(turn, inner);
+  }
+
+  #yielded(node: ts.YieldExpression, path: Path): void {
+    const fn = enclosingFunction(node);
+    const inner = node.asteriskToken ? path : ["*", ...path];
+    if (fn && hasBody(fn)) this.toCallers(fn, inner);
+    else this.stop();
+  }
+
+  /** A name or pattern that is given what has the value under a path. */
+  bind(name: ts.BindingName, path: Path): void {
+    if (ts.isIdentifier(name)) {
+      this.named(name.parent as ts.Declaration, name, path);
+      return;
+    }
+    if (path.length === 0 && isHolder(this.owned.owner, this.session.settings)) this.stop();
+    for (const element of name.elements) {
+      if (!ts.isBindingElement(element)) continue;
+      const { propertyName, dotDotDotToken, name: inner } = element;
+      if (dotDotDotToken) this.bind(inner, path);
+      else if (path.length === 0) {
+        if (ts.isArrayBindingPattern(name)) this.bind(inner, path); // a pair of a table
+      } else if (!ts.isArrayBindingPattern(name) || path[0] === "*") {
+        const key = propertyName ?? (ts.isIdentifier(inner) ? inner : undefined);
+        if (ts.isArrayBindingPattern(name) || !key || leadsTo(nameOf(key), path))
+          this.bind(inner, path.slice(1));
+      }
+    }
+  }
+
+  /** A variable or parameter has the value under a path. */
+  named(declaration: ts.Declaration, name: ts.Identifier, path: Path): void {
+    this.later(declaration, path, "name", () => {
+      const home = ts.isParameter(declaration)
+        ? declaration.parent
+        : (enclosingFunction(declaration) ?? declaration.getSourceFile());
+      if (ts.isSourceFile(home)) this.stop(); // may last as long as the program
+      if (this.#isOver) return;
+      this.found(declaration, path);
+      for (const id of referencesTo(this.session.oracle, declaration, name, home)) {
+        if (!this.isWhole && isCarriedOff(this.session, id, home)) this.stop();
+        this.climb(id, path);
+      }
+      if (
+        ts.isParameter(declaration) &&
+        ts.isParameterPropertyDeclaration(declaration, declaration.parent)
+      )
+        inField(this, declaration, path);
+    });
+  }
+
+  /** What a function returns goes to whoever calls it. */
+  returned(fn: ts.Node | undefined, path: Path): void {
+    if (!fn || !hasBody(fn) || ts.isConstructorDeclaration(fn)) {
+      this.stop();
+      return;
+    }
+    if (fn.asteriskToken) return;
+    const call = handedTo(fn);
+    if (call) callbackResult(this, call, fn, path);
+    else this.toCallers(fn, path);
+  }
+
+  /** All calls of a function have the value under a path. */
+  toCallers(fn: FunctionWithBody, path: Path): void {
+    this.later(fn, path, "callers", () => {
+      if (ts.isGetAccessor(fn)) {
+        inField(this, fn, path);
+        return;
+      }
+      const calls = this.callsOf(fn);
+      const isNeverCalled = calls?.length === 0 && ts.isMethodDeclaration(fn);
+      if (this.isWhole && isNeverCalled && givesForGood(this.session, fn)) this.end(fn);
+      else if (this.isWhole && isNeverCalled) this.#isGivenOut = true;
+      else if (!calls || calls.length === 0) this.stop();
+      else for (const call of calls) this.climb(call, path);
+    });
+  }
+
+  /** The calls of a function, unless others may call it, too. */
+  callsOf(fn: FunctionWithBody): readonly (ts.CallExpression | ts.NewExpression)[] | undefined {
+    const { oracle } = this.session;
+    const isOpen = isExported(oracle.facts, fn) && !isHidden(fn, "");
+    if (isOpen && !this.isWhole) return undefined;
+    const { calls, values, reads } = callSitesOf(oracle, fn, "program");
+    const held = values.map((value) => callsByProperty(oracle, value));
+    if (reads.length > 0 || held.some((found) => found.length === 0)) return undefined;
+    const property = bindingOf(fn) ?? (ts.isMethodDeclaration(fn) ? fn : undefined);
+    const isOfObject = property && ts.isObjectLiteralExpression(property.parent);
+    const countsAll = !isOpen || isTestFile(fn.getSourceFile());
+    const all = [...calls, ...held.flat()].filter(
+      (call) => countsAll || !isTestFile(call.getSourceFile()),
+    );
+    return isOfObject && all.length === 0 ? undefined : all;
+  }
+}
+
+/** What a literal has under a path, as far as that leads through literals. */
+function partOf(node: ts.Expression, path: Path): [ts.Expression, Path] {
+  const [first, ...rest] = path;
+  if (first === undefined || !ts.isObjectLiteralExpression(node)) return [node, path];
+  for (const property of node.properties) {
+    if (ts.isShorthandPropertyAssignment(property) && property.name.text === first)
+      return [property.name, rest];
+    if (ts.isPropertyAssignment(property) && nameOf(property.name) === first)
+      return partOf(unwrap(property.initializer), rest);
+  }
+  return [node, path];
+}

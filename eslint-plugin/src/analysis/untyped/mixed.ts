@@ -1,0 +1,50 @@
+/**
+ * Mixed results: `model.predict(x)` gives one value or a list of them, and plain JavaScript has no
+ * cast to say which. What is done with the result tells. Pure syntax; used by the oracle alone.
+ */
+import ts from "typescript";
+import { fateOf, type Fate } from "../transfer/fate.ts";
+
+/** What code takes a value for: one value, a list, or no telling. */
+export type Taken = "one" | "many" | null;
+
+const listMembers = new Set([
+  ...["length", "map", "forEach", "filter", "find", "findIndex", "some", "every", "reduce"],
+  ...["pop", "shift", "push", "splice", "sort", "entries", "values", "keys", "flatMap", "includes"],
+]);
+/** Members that lists have, too. */
+const shared = new Set(["concat", "slice", "reverse", "fill", "flat", "indexOf", "at", "join"]);
+
+/**
+ * What a value is taken for where an expression gives it, or by the uses of the name it gets.
+ *
+ * @param usesOf the mentions of the variable that a declaration makes
+ */
+export function takenFor(
+  node: ts.Expression,
+  usesOf: (declaration: ts.Declaration) => readonly ts.Identifier[],
+): Taken {
+  const fate = fateOf(node);
+  if (fate.kind !== "bound") return byFate(fate);
+  if (!ts.isVariableDeclaration(fate.node)) return null;
+  if (ts.isArrayBindingPattern(fate.node.name)) return "many";
+  return takenByUses(usesOf(fate.node));
+}
+
+/** What the mentions of a variable take it for; a list, where they do not agree. */
+export function takenByUses(uses: readonly ts.Identifier[]): Taken {
+  const found = new Set(uses.map((id) => byFate(fateOf(id))));
+  if (found.has("many")) return "many";
+  return found.has("one") ? "one" : null;
+}
+
+function byFate({ kind, node, member }: Fate): Taken {
+  if (kind === "element" || kind === "iterated") return "many";
+  if (kind === "read" || kind === "receiver") {
+    if (listMembers.has(member)) return "many";
+    return shared.has(member) ? null : "one";
+  }
+  const isPattern =
+    kind === "bound" && ts.isVariableDeclaration(node) && ts.isArrayBindingPattern(node.name);
+  return isPattern ? "many" : null;
+}
