@@ -14,7 +14,7 @@ import { lineage } from "../objects/holders.ts";
 import { isLeftHere } from "./left-locals.ts";
 import { isForPool, leavesItsPlace } from "./left-places.ts";
 import { fieldOfThis, type Member } from "../objects/members.ts";
-import { calledWith } from "./runs-often.ts";
+import { calledWith, isForStart } from "./runs-often.ts";
 import type { Session } from "../session.ts";
 import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "../program/syntax.ts";
 
@@ -127,7 +127,7 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
   const host = handedTo(fn);
   if (host)
     return (
-      (happens.test(session.oracle.callee(host).name) && !isForFirst(host)) ||
+      (happens.test(session.oracle.callee(host).name) && !isForStart(host)) ||
       (!isFirstRun(host) && recurs(session, host, depth + 1))
     );
   const name = nameOf(fn);
@@ -148,12 +148,6 @@ export function asksForDevice({ oracle: { facts } }: Session, fn: ts.Node): bool
   );
 }
 
-/** `addEventListener("load", …)`. */
-function isForFirst({ arguments: args }: CallLike): boolean {
-  const event = args?.[0];
-  return event !== undefined && ts.isStringLiteralLike(event) && first.test(event.text);
-}
-
 /** `new Promise((done) => …)`, an effect: what runs in them runs as often as they do, or once. */
 const isFirstRun = (host: CallLike): boolean =>
   /^use[A-Z]|^(then|addEventListener)$/.test(calleeNameNode(host)?.text ?? "");
@@ -161,7 +155,7 @@ const isFirstRun = (host: CallLike): boolean =>
 /** `button.addEventListener("click", make)`. */
 function isHandedOn(site: ts.Node): boolean {
   const call = calledWith(site);
-  return call !== undefined && happens.test(calleeNameNode(call)?.text ?? "") && !isForFirst(call);
+  return call !== undefined && happens.test(calleeNameNode(call)?.text ?? "") && !isForStart(call);
 }
 
 /** `this.x ??= new X()`, `if (!this.x) this.x = new X()`: no more than one. */

@@ -111,14 +111,18 @@ export function isHandler(session: Session, fn: ts.Node): boolean {
   return repeats.test(session.oracle.callee(host).name) || isRoute(host);
 }
 
-/** `addEventListener("DOMContentLoaded", () => …)`: what a page does once. */
-function isForStart({ arguments: given }: CallLike): boolean {
+/** Events that come once, or that end all there was before. */
+const onceOnly = new RegExp(
+  "^(dom_?content_?)?load(ed)?$|^(before_?)?unload$|^(device|document)?_?ready$|" +
+    "^(init(iali[sz]ed?)?|start(up|ed)?|mount(ed)?|attach(ed)?|created?|connect(ed)?)$|" +
+    "lost$|restored?$",
+  "i",
+);
+
+/** `addEventListener("DOMContentLoaded", () => …)`: what a page or a worker does once. */
+export function isForStart({ arguments: given }: CallLike): boolean {
   const event = given?.[0];
-  return (
-    event !== undefined &&
-    ts.isStringLiteralLike(event) &&
-    /^(DOMContentLoaded|load|(before)?unload|deviceready)$/.test(event.text)
-  );
+  return event !== undefined && ts.isStringLiteralLike(event) && onceOnly.test(event.text);
 }
 
 /** `app.post("/train", async (req, res) => …)`: what a server does for each request. */
