@@ -185,4 +185,12 @@ const property = (end: string): string =>
   `destroy(): void { ${end} } }`;
 reports("a setter", property("this.#v?.destroy();"), []);
 
+/** A function that makes two buffers and has one of them in hand. */
+const chosen = (end: string): string =>
+  "export function f(d: GPUDevice, n: number): number { const x = d.createBuffer({ size: 4 });\n" +
+  "const y = d.createBuffer({ size: 8 }); const a = n > 1 ? x : y; const { size } = a;\n" +
+  `${end} return size; }`;
+reports("one of two that are ended", chosen("x.destroy(); y.destroy();"), []);
+reports("one of two that are not", chosen(""), ["require-disposal"]);
+
 test.run();

@@ -118,9 +118,14 @@ export function isChoice(session: Session, node: ts.Expression): boolean {
   );
 }
 
-/** `new Set([a, b])` of variables that the function ends by their names. */
+/** `new Set([a, b])`, `n > 1 ? a : b`, of variables that the function ends by their names. */
 export function isOfEnded(session: Session, value: ts.Expression): boolean {
-  if (!ts.isNewExpression(value) || !/^(Map|Set)$/.test(value.expression.getText())) return false;
+  const isSet = ts.isNewExpression(value) && /^(Map|Set)$/.test(value.expression.getText());
+  const isNamed =
+    ts.isConditionalExpression(value) &&
+    ts.isIdentifier(unwrap(value.whenTrue)) &&
+    ts.isIdentifier(unwrap(value.whenFalse));
+  if (!isSet && !isNamed) return false;
   const isEnded = (at: ts.Node): boolean => {
     const declaration = ts.isIdentifier(at) ? session.oracle.declarationAt(at) : undefined;
     if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
