@@ -7,9 +7,9 @@ import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
-import { referencesTo } from "../program/references.ts";
+import { endsByName } from "../transfer/looked-at.ts";
 import type { Session } from "../session.ts";
-import { isUsing, memberName, someWithin, unwrap, valuesOf } from "../program/syntax.ts";
+import { memberName, unwrap, valuesOf } from "../program/syntax.ts";
 
 type Literal = ts.ArrayLiteralExpression | ts.ObjectLiteralExpression;
 
@@ -105,36 +105,36 @@ export function soleName(value: ts.Expression): ts.Identifier | undefined {
   return first?.text === soleName(bare.whenFalse)?.text ? first : undefined;
 }
 
-/** `a ? make() : c`, `a ?? make()`, `a || make()`: one of two values, of which one is made here. */
-export function isChoice(session: Session, node: ts.Expression): boolean {
-  const isMade = (value: ts.Expression): boolean =>
-    !ts.isIdentifier(unwrap(value)) && session.freshness(value) === "fresh";
-  if (ts.isConditionalExpression(node)) return isMade(node.whenTrue) || isMade(node.whenFalse);
-  return (
+/** The `b` and `c` of `a ? b : c`, `b ?? c` and `b || c`: one of two values. */
+export function choiceArms(node: ts.Expression): [ts.Expression, ts.Expression] | undefined {
+  if (ts.isConditionalExpression(node)) return [node.whenTrue, node.whenFalse];
+  const isChoice =
     ts.isBinaryExpression(node) &&
     (node.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken ||
-      node.operatorToken.kind === ts.SyntaxKind.BarBarToken) &&
-    (isMade(node.left) || isMade(node.right))
-  );
+      node.operatorToken.kind === ts.SyntaxKind.BarBarToken);
+  return isChoice ? [node.left, node.right] : undefined;
 }
 
-/** `new Set([a, b])`, `n > 1 ? a : b`, of variables that the function ends by their names. */
+/**
+ * `n > 1 ? a : b`, `new Set([a, b])`: variables, of which the function ends those by their names
+ * that hold what it made.
+ */
 export function isOfEnded(session: Session, value: ts.Expression): boolean {
-  const isSet = ts.isNewExpression(value) && /^(Map|Set)$/.test(value.expression.getText());
-  const isNamed =
-    ts.isConditionalExpression(value) &&
-    ts.isIdentifier(unwrap(value.whenTrue)) &&
-    ts.isIdentifier(unwrap(value.whenFalse));
-  if (!isSet && !isNamed) return false;
-  const isEnded = (at: ts.Node): boolean => {
-    const declaration = ts.isIdentifier(at) ? session.oracle.declarationAt(at) : undefined;
-    if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
-    const { name } = declaration;
-    const home = enclosingFunction(value) ?? value.getSourceFile();
-    if (isUsing(declaration) || !ts.isIdentifier(name)) return isUsing(declaration);
-    return referencesTo(session.oracle, declaration, name, home).some(
-      (id) => session.transfer(id).effect === "disposes",
-    );
+  const made = namesIn(value).filter((id) => session.freshness(id) === "fresh");
+  const home = enclosingFunction(value) ?? value.getSourceFile();
+  return made.length > 0 && made.every((id) => endsByName(session, id, home));
+}
+
+/** The names that a choice between names, or a set or table, is made of. */
+function namesIn(value: ts.Expression): ts.Identifier[] {
+  const arms = choiceArms(value)?.map(unwrap);
+  if (arms) return arms.every(ts.isIdentifier) ? arms : [];
+  if (!ts.isNewExpression(value) || !/^(Map|Set)$/.test(value.expression.getText())) return [];
+  const found: ts.Identifier[] = [];
+  const visit = (at: ts.Node): void => {
+    if (ts.isIdentifier(at)) found.push(at);
+    else if (!ts.isFunctionLike(at)) ts.forEachChild(at, visit);
   };
-  return someWithin(value, isEnded);
+  value.arguments?.forEach(visit);
+  return found;
 }

@@ -9,7 +9,7 @@ import { puts } from "../program/containers.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { elementFreshness } from "../fresh/fresh-results.ts";
-import { gathered, isChoice, isOfEnded, partGiven, soleName } from "./gathers.ts";
+import { choiceArms, gathered, isOfEnded, partGiven, soleName } from "./gathers.ts";
 import { returnedArgument } from "../fresh/is-fresh.ts";
 import { keptBy, lasts } from "../transfer/keeps.ts";
 import { link, mentionEvents, unpackedNames } from "./mention-events.ts";
@@ -57,7 +57,7 @@ function give(
   if (!cell.fields && namesCells(frame, bare)) return gather(session, frame, cell, bare, node);
   if (cell.fields) return giveFields(session, frame, cell, bare, found, node, declares);
   if (isEmptyContainer(bare)) return frame.set(cell, "none", node);
-  if (found === "fresh" && isOfEnded(session, bare)) return frame.set(cell, "unknown", node);
+  if (isOfEnded(session, bare)) return frame.set(cell, "unknown", node);
   if (found === "fresh")
     return frame.own(
       cell,
@@ -66,7 +66,7 @@ function give(
       declares,
       session.oracle.ownedAt(value)?.nullable === true || hasNullArm(bare),
     );
-  const isOneOf = found === "mixed" && isChoice(session, bare) && cell.owned.shape === "one";
+  const isOneOf = found === "mixed" && choiceArms(bare) !== undefined && cell.owned.shape === "one";
   if (isOneOf && !isAnything(cell.owned.owner))
     return frame.own(cell, value, node, declares, cell.owned.nullable, true);
   setUnowned(frame, cell, found ?? "unknown", node);

@@ -8,7 +8,7 @@ import { ownsElements } from "../objects/ended-elements.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isOwnList, onlyUsed } from "../fresh/fresh-variables.ts";
 import { putInto } from "./inner-lists.ts";
-import { isCompared } from "../transfer/looked-at.ts";
+import { endsByName, isCompared } from "../transfer/looked-at.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
@@ -37,12 +37,7 @@ function isEndedByName(session: Session, taken: ts.CallExpression): boolean {
   const [at] = taken.arguments;
   if (!home || !at) return false;
   const value = valueSought(session, at);
-  const declaration = value && session.oracle.declarationAt(value);
-  const name = declaration && variableName(declaration);
-  if (!name) return false;
-  return referencesTo(session.oracle, declaration, name, home).some(
-    (id) => id !== name && session.transfer(id).effect === "disposes",
-  );
+  return value !== undefined && endsByName(session, value, home);
 }
 
 /** The `x` of `xs.indexOf(x)`, or of a constant that is given that. */

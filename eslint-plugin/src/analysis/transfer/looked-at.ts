@@ -7,8 +7,18 @@ import { enclosingFunction, fateOf } from "./fate.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { isEquality, isNullish, isTarget, unwrap } from "../program/syntax.ts";
+import { isEquality, isNullish, isTarget, unwrap, variableName } from "../program/syntax.ts";
 import { onlyLooksAt, type Effect } from "./transfer.ts";
+
+/** Whether a function ends what a name in it stands for. */
+export function endsByName(session: Session, id: ts.Identifier, home: ts.Node): boolean {
+  const declaration = session.oracle.declarationAt(id);
+  const name = declaration && variableName(declaration);
+  if (!name) return false;
+  return referencesTo(session.oracle, declaration, name, home).some(
+    (other) => other !== name && session.transfer(other).effect === "disposes",
+  );
+}
 
 /** Whether an entry that is asked for is only looked at, under another name too. */
 export function onlyLooked(
