@@ -89,9 +89,9 @@ const started = (has: string, init = "init"): string =>
   "class Part { v: GPUBuffer | null = null; constructor(readonly d: GPUDevice) {}\n" +
   `${init}(): void { this.mk(); }\nmk(): void { this.v = this.d.createBuffer({ size: 4 }); }\n` +
   `destroy(): void { this.v?.destroy(); } }\n${has}`;
-const page = (turn: string): string =>
+const page = (turn: string, more = ""): string =>
   "declare const button: EventTarget; declare const d: GPUDevice; let part = new Part(d);\n" +
-  `button.addEventListener("click", () => { ${turn} });`;
+  `${more} button.addEventListener("click", () => { ${turn} });`;
 
 reports(
   "an object of its own each time",
@@ -124,73 +124,9 @@ reports(
   ["no-overwritten-tensor"],
 );
 
-/** A record, what makes it, and what ends it. */
-const contexts = (made: string): string =>
-  "interface Context { device: GPUDevice; staging: GPUBuffer }\n" +
-  `export ${made}\n` +
-  "export function destroyContext(c: Context): void { c.staging.destroy(); }";
 reports(
-  "the device of the caller",
-  contexts(
-    "function create(device: GPUDevice): Context { " +
-      "return { device, staging: device.createBuffer({ size: 4 }) }; }",
-  ),
-  [],
+  "the object that was there",
+  started(page("part = new Part(d); part = keep; part.init();", "const keep = new Part(d);")),
+  ["no-overwritten-tensor"],
 );
-reports(
-  "a device of its own",
-  contexts(
-    "async function create(a: GPUAdapter): Promise<Context> { const device = await " +
-      "a.requestDevice(); return { device, staging: device.createBuffer({ size: 4 }) }; }",
-  ),
-  ["require-disposal"],
-);
-
-/** A cache whose layers name their buffers twice. */
-const layers = (more: string): string =>
-  "interface Layer { k: GPUBuffer; at: { buffer: GPUBuffer; offset: number } }\n" +
-  "export class Cache { all: Layer[] = []; constructor(d: GPUDevice, n: number) {\n" +
-  "for (let i = 0; i < n; i++) { const k = d.createBuffer({ size: n });\n" +
-  `this.all.push({ k, at: { buffer: ${more}, offset: 0 } }); } }\n` +
-  "destroy(): void { for (const l of this.all) l.k.destroy(); } }";
-reports("a value that has two names", layers("k"), []);
-reports("another value", layers("d.createBuffer({ size: 4 })"), ["require-member-disposal"]);
-
-/** A list of meshes that is shown. */
-const shown = (fill: string): string =>
-  "interface Mesh { v: GPUBuffer }\nconst meshes: Mesh[] = [];\n" +
-  `export function show(nodes: { mesh?: Mesh }[], d: GPUDevice): void { ${fill} }\n` +
-  "export function clear(): void { meshes.length = 0; }";
-reports("a view", shown("for (const n of nodes) if (n.mesh) meshes.push(n.mesh);"), []);
-reports("a list of its own", shown("meshes.push({ v: d.createBuffer({ size: nodes.length }) });"), [
-  "no-dropped-element",
-]);
-
-/** A function that makes a buffer, and a variable around it. */
-const stated = (store: string): string =>
-  "interface State { v: GPUBuffer; n: number }\nlet state: State | null = null;\n" +
-  `export function open(d: GPUDevice): void { const v = d.createBuffer({ size: 4 }); ${store} }\n` +
-  "export function close(): void { if (state) { state.v.destroy(); state = null; } }";
-reports("a record of the module", stated("close(); state = { v, n: 1 };"), []);
-reports("a record under a name", stated("close(); const s = { v, n: 1 }; state = s;"), []);
-reports("a record that is dropped", stated("let s; s = { v, n: 1 }; console.log(s.n);"), [
-  "require-disposal",
-]);
-
-/** A property with a setter, which keeps its value in a private field. */
-const property = (end: string): string =>
-  "export class Part { #v: GPUBuffer | null = null; constructor(readonly d: GPUDevice) {}\n" +
-  "get v(): GPUBuffer | null { return this.#v; } set v(v: GPUBuffer | null) { this.#v = v; }\n" +
-  "fill(): void { this.#v?.destroy(); this.v = this.d.createBuffer({ size: 4 }); }\n" +
-  `destroy(): void { ${end} } }`;
-reports("a setter", property("this.#v?.destroy();"), []);
-
-/** A function that makes two buffers and has one of them in hand. */
-const chosen = (end: string): string =>
-  "export function f(d: GPUDevice, n: number): number { const x = d.createBuffer({ size: 4 });\n" +
-  "const y = d.createBuffer({ size: 8 }); const a = n > 1 ? x : y; const { size } = a;\n" +
-  `${end} return size; }`;
-reports("one of two that are ended", chosen("x.destroy(); y.destroy();"), []);
-reports("one of two that are not", chosen(""), ["require-disposal"]);
-
 test.run();

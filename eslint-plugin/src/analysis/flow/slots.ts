@@ -25,6 +25,7 @@ import {
   memberName,
   someWithin,
   unwrap,
+  valuesOf,
   valueGiven,
 } from "../program/syntax.ts";
 import { isUsedThere } from "../transfer/used-there.ts";
@@ -266,9 +267,12 @@ function propertySlots(session: Session, declaration: ts.VariableDeclaration): S
     literal.properties.flatMap((p) =>
       ts.isPropertyAssignment(p) && p.name.getText() === key ? [p.initializer] : [],
     );
-  return [...places].flatMap(
-    ([key, mentions]) =>
-      slotAt(session, mentions, { kind: "property", home, given: givenFor(key) }) ?? [],
+  const isSet = (key: string): boolean =>
+    literal.properties.some((p) => ts.isSetAccessorDeclaration(p) && memberName(p.name) === key);
+  return [...places].flatMap(([key, mentions]) =>
+    isSet(key)
+      ? []
+      : (slotAt(session, mentions, { kind: "property", home, given: givenFor(key) }) ?? []),
   );
 }
 
@@ -298,7 +302,9 @@ function slotAt(
   for (const value of values) {
     if (isNullish(value) || isEmptyContainer(value) || isOfPlace(value, mentions)) continue;
     const found = session.freshness(value);
-    if (found === "fresh" && !isEndedByName(session, value)) makes.push(value);
+    const parts = ts.isObjectLiteralExpression(value) ? valuesOf(value).map(unwrap) : [value];
+    const isElsewhere = parts.some((part) => isEndedByName(session, part));
+    if (found === "fresh" && !isElsewhere) makes.push(value);
     else if (kind === "variable" && home && isTaken(session, value, mentions)) makes.push(value);
     else if (found !== "never") return undefined;
   }

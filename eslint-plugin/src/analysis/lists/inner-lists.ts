@@ -32,15 +32,23 @@ export function putInto(
     );
 }
 
-/** `shown.push(node.mesh)`: a list that gets what other objects have only looks at it. */
-export const isView = (
+/** `shown.push(node.mesh)`: a list that gets what other objects have, and nothing new, looks on. */
+export function isView(
   session: Session,
   list: ts.PropertyAccessExpression | ts.Identifier,
-): boolean =>
-  putInto(session, list).some((value) => {
-    const bare = unwrap(value);
-    return ts.isPropertyAccessExpression(bare) && session.freshness(bare) !== "fresh";
-  });
+): boolean {
+  const put = putInto(session, list).map(unwrap);
+  const isNew = (value: ts.Expression): boolean => session.freshness(value) === "fresh";
+  const isOthers = (value: ts.Expression): boolean => {
+    if (ts.isPropertyAccessExpression(value)) return !isNew(value.expression);
+    if (!ts.isIdentifier(value)) return session.freshness(value) === "borrowed";
+    const source = session.oracle.declarationAt(value);
+    if (!source) return false;
+    const root = ts.isBindingElement(source) ? ts.walkUpBindingElementsAndPatterns(source) : source;
+    return ts.isVariableDeclaration(root); // what a parameter has is the list's
+  };
+  return !put.some(isNew) && put.some(isOthers);
+}
 
 /** `this.rows` of `this.rows[0]`, of `row` in `for (const row of this.rows)`: a list of lists. */
 export function wholeOf({ oracle }: Session, list: ts.Expression): ts.Expression | undefined {

@@ -20,8 +20,8 @@ import {
   isTarget,
   isUsing,
   memberName,
-  someWithin,
   unwrap,
+  valuesOf,
   type CallLike,
 } from "../program/syntax.ts";
 
@@ -65,11 +65,14 @@ export function leftOutOf(
   const fields =
     length > 0 ? Array.from({ length }, (_, i) => String(i)) : (record?.fields ?? []).slice();
   const named = new Set([...parts.named].map((name) => valueOf(given, name)?.getText()));
-  const isNamed = (at: ts.Node): boolean => ts.isIdentifier(at) && named.has(at.text);
+  const isNamed = (at: ts.Expression): boolean =>
+    ts.isObjectLiteralExpression(at)
+      ? valuesOf(at).every((v) => isNamed(unwrap(v)) || !session.oracle.ownedAt(v))
+      : ts.isIdentifier(at) && named.has(at.text);
   return fields.flatMap((field) => {
     const value = parts.named.has(field) ? undefined : valueOf(given, field);
     // `{ a, at: { buffer: a } }`
-    if (value && !ts.isCallLikeExpression(value) && someWithin(value, isNamed)) return [];
+    if (value && isNamed(unwrap(value))) return [];
     const name = length > 0 ? `[${field}]` : `${isEach ? "[…]" : ""}.${field}`;
     return value ? [{ label: label + name, at: value }] : [];
   });

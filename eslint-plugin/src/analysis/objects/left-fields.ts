@@ -5,13 +5,14 @@
  */
 import ts from "typescript";
 import { nameOf } from "../program/call-sites.ts";
+import { madeInstead } from "../transfer/given-or-made.ts";
 import { endsElements } from "./ended-elements.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { hasBody, memberName, unwrap, type FunctionWithBody } from "../program/syntax.ts";
+import { hasBody, memberName, type FunctionWithBody } from "../program/syntax.ts";
 
 /** A field that the end of its record forgets. */
 export interface LeftField {
@@ -58,23 +59,16 @@ const functions = [
 ] as const;
 
 /** `create(device) { return { device, … }; }`: what every such record of a file is given. */
-function isGiven({ oracle }: Session, file: ts.SourceFile, field: string): boolean {
-  const literals = oracle.facts.nodes<ts.PropertyAssignment | ts.ShorthandPropertyAssignment>(
-    file,
-    ts.SyntaxKind.PropertyAssignment,
-    ts.SyntaxKind.ShorthandPropertyAssignment,
-  );
+function isGiven(session: Session, file: ts.SourceFile, field: string): boolean {
+  const literals = session.oracle.facts.nodes<
+    ts.PropertyAssignment | ts.ShorthandPropertyAssignment
+  >(file, ts.SyntaxKind.PropertyAssignment, ts.SyntaxKind.ShorthandPropertyAssignment);
   const given = literals.filter(({ name }) => memberName(name) === field);
-  return (
-    given.length > 0 &&
-    given.every((property) => {
-      const value = ts.isPropertyAssignment(property)
-        ? unwrap(property.initializer)
-        : property.name;
-      const source = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
-      return source !== undefined && ts.isParameter(source);
-    })
-  );
+  const isLent = (p: ts.PropertyAssignment | ts.ShorthandPropertyAssignment): boolean => {
+    const value = ts.isPropertyAssignment(p) ? p.initializer : p.name;
+    return session.freshness(value) === "borrowed" && !madeInstead(session, value);
+  };
+  return given.length > 0 && given.every(isLent);
 }
 
 /** `resources.buffers`: a list of GPU objects may have those of the other fields in it. */

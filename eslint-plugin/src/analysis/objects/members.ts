@@ -13,6 +13,7 @@ import type { Transfer } from "../transfer/mention.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Freshness, Session } from "../session.ts";
+import { lineage } from "./holders.ts";
 import { storedIn } from "../program/setters.ts";
 import { onlyLooksAt, type Effect } from "../transfer/transfer.ts";
 import {
@@ -50,8 +51,10 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
   const found = new Map<string, Member>();
   const shared = new Set<string>();
   const mixed = new Set<string>();
+  const above = node.heritageClauses ? lineage(node, session.oracle).slice(1) : [];
   const note = (given: string, value: ts.Expression, place: ts.Node, held?: Owned): void => {
     const name = storedIn(node, given);
+    if (name === undefined || above.some((base) => storedIn(base, given) !== given)) return;
     const own = session.oracle.ownedAt(value);
     const owned = own && (held ?? own);
     if (!owned && !held && mayBeAnothers(session, value)) mixed.add(name);

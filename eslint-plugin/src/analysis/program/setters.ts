@@ -12,11 +12,12 @@ export function setterBeside(member: ts.Declaration): ts.SetAccessorDeclaration 
   return setterOf(member.parent, memberName(member.name));
 }
 
-/** The `#x` of `set x(value) { this.#x = value; }`; the name itself where nothing says so. */
-export function storedIn(node: ts.ClassLikeDeclaration, name: string): string {
+/** The `#x` of `set x(value) { this.#x = value; }`; the name itself where it has no setter. */
+export function storedIn(node: ts.ClassLikeDeclaration, name: string): string | undefined {
   const setter = setterOf(node, name);
-  const given = setter?.parameters[0]?.name.getText();
-  for (const statement of setter?.body?.statements ?? []) {
+  if (!setter) return name;
+  const given = setter.parameters[0]?.name.getText();
+  for (const statement of setter.body?.statements ?? []) {
     const store = ts.isExpressionStatement(statement) ? statement.expression : undefined;
     if (!store || !ts.isBinaryExpression(store) || store.right.getText() !== given) continue;
     const { left, operatorToken } = store;
@@ -24,7 +25,7 @@ export function storedIn(node: ts.ClassLikeDeclaration, name: string): string {
       ts.isPropertyAccessExpression(left) && left.expression.kind === ts.SyntaxKind.ThisKeyword;
     if (isOfThis && operatorToken.kind === ts.SyntaxKind.EqualsToken) return left.name.text;
   }
-  return name;
+  return undefined;
 }
 
 const setterOf = (

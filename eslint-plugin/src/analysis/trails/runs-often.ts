@@ -230,14 +230,13 @@ function isOnNew(site: ts.Node): boolean {
   const statement = ts.findAncestor(site, ts.isStatement);
   const block = statement?.parent;
   if (!statement || !block || !(ts.isBlock(block) || ts.isSourceFile(block))) return false;
-  return block.statements.some(
-    (s) =>
-      s.end <= statement.pos &&
-      ts.isExpressionStatement(s) &&
-      ts.isBinaryExpression(s.expression) &&
-      s.expression.left.getText() === on &&
-      ts.isNewExpression(unwrap(s.expression.right)),
-  );
+  const given = block.statements.flatMap((s) => {
+    const store = s.end <= statement.pos && ts.isExpressionStatement(s) ? s.expression : undefined;
+    const isGiven = store && ts.isBinaryExpression(store) && store.left.getText() === on;
+    return isGiven ? [unwrap(store.right)] : [];
+  });
+  const last = given.at(-1);
+  return last !== undefined && ts.isNewExpression(last);
 }
 
 /** A method, of a class or of an object: what it fills is of the object it is called on. */

@@ -128,8 +128,11 @@ const isListed = ({ declaration, library, receiver, name }: Callee, { owner }: O
   puts(name);
 
 /** `seen.add(t)`, `sizes.set(t, 3)` of a weak set or map: nobody gets the key from it. */
-const isWeak = ({ oracle }: Session, { builtin, receiver }: Callee): boolean =>
-  builtin && receiver !== undefined && /^Weak(Map|Set)$/.test(oracle.typeName(receiver));
+const isWeak = ({ oracle }: Session, { builtin, name, receiver }: Callee): boolean =>
+  builtin &&
+  receiver !== undefined &&
+  puts(name) &&
+  /^Weak(Map|Set)$/.test(oracle.typeName(receiver));
 
 /** Whether a function that takes a value does nothing but give it back. */
 const givesBack = (session: Session, { body }: Callee, index: number): boolean =>

@@ -65,7 +65,7 @@ export function defaultsOfClosures(
 }
 
 /** What of `given ?? make()`, or of a parameter with a default, is made where nothing is given. */
-function madeInstead(session: Session, value: ts.Expression): MadeInstead | undefined {
+export function madeInstead(session: Session, value: ts.Expression): MadeInstead | undefined {
   const bare = unwrap(value);
   if (ts.isIdentifier(bare)) {
     const source = session.oracle.declarationAt(bare);
