@@ -50,7 +50,7 @@ export interface RuleSpec<Id extends string, Options extends Record<string, unkn
   defaults: Options;
   check(file: FileAnalysis, options: Options, report: (finding: Finding<Id>) => void): void;
   /** What to report once every rule has checked the file, where none has said it better. */
-  last?(file: FileAnalysis, report: (finding: Finding<Id>) => void): void;
+  last?(file: FileAnalysis, options: Options, report: (finding: Finding<Id>) => void): void;
 }
 /** A rule as ESLint takes it. */
 export type TenureRule = TSESLint.RuleModule<string, [Record<string, unknown>?], RuleDocs> & {
@@ -109,7 +109,7 @@ export function rule<Id extends string, Options extends Record<string, unknown>>
           const file = checked;
           if (file && spec.last)
             guarded(context, spec.name, () => {
-              if (file.mayOwn) spec.last?.(file, add);
+              if (file.mayOwn) spec.last?.(file, { ...spec.defaults, ...options }, add);
               tell(file);
             });
         },

@@ -20,7 +20,8 @@ import type { Facts } from "./program/facts.ts";
 import { freshValues, type FreshValue } from "./fresh/consume.ts";
 import { endlessValues, isTold, type EndlessValue } from "./trails/endless-values.ts";
 import type { FunctionPaths } from "./flow/events.ts";
-import { problemsOf, type Problem } from "./flow/flow.ts";
+import { Flow, type Problem } from "./flow/flow.ts";
+import { mayReject } from "./flow/rejections.ts";
 import { Workspace } from "./open.ts";
 import { readPaths, type Traversable } from "./flow/paths.ts";
 import { pilesUp } from "./trails/runs-often.ts";
@@ -42,7 +43,9 @@ export class FileAnalysis {
   private freshCache: FreshValue[] | undefined;
   private endlessCache: EndlessValue[] | undefined;
   private pathsCache: FunctionPaths[] | undefined;
-  private readonly problemsCache = new Map<boolean, Problem[]>();
+  private flowsCache: readonly Flow[] | undefined;
+  private problemsCache: readonly Problem[] | undefined;
+  private exceptionalCache: readonly Problem[] | undefined;
 
   constructor(
     source: SourceText,
@@ -95,18 +98,27 @@ export class FileAnalysis {
     return this.endlessCache.filter((value) => !isTold(value, this.told));
   }
 
-  /** What the dataflow found; with `exceptions`, paths that end in a throw count too. */
-  problems(exceptions = false): readonly Problem[] {
-    let found = this.problemsCache.get(exceptions);
-    if (!found)
-      this.problemsCache.set(
-        exceptions,
-        (found = this.paths
-          .flatMap((p) => problemsOf(p, exceptions))
-          .filter((p) => p.kind !== "leak" || pilesUp(this.session, p.cell.owned, p.site.value))),
-      );
-    return found;
+  /** What the dataflow found where nothing throws. */
+  get problems(): readonly Problem[] {
+    this.problemsCache ??= this.flows.flatMap(({ problems }) => problems).filter(this.counts);
+    return this.problemsCache;
   }
+
+  /** What it found besides on paths that end in a `throw` or in an `await` that rejects. */
+  get exceptional(): readonly Problem[] {
+    const { oracle } = this.session;
+    this.exceptionalCache ??= this.flows
+      .flatMap((flow) => flow.exceptional((wait) => mayReject(oracle, wait)))
+      .filter(this.counts);
+    return this.exceptionalCache;
+  }
+
+  private get flows(): readonly Flow[] {
+    return (this.flowsCache ??= this.paths.map((paths) => new Flow(paths)));
+  }
+
+  private readonly counts = (p: Problem): boolean =>
+    p.kind !== "leak" || pilesUp(this.session, p.cell.owned, p.site.value);
 }
 
 /** The analyses of all files that are being linted, by syntax tree. */

@@ -46,7 +46,7 @@ export const noDisposeParameter = rule<Id, Record<string, never>>({
   },
   defaults: {},
   check(file, _options, report) {
-    for (const problem of file.problems()) {
+    for (const problem of file.problems) {
       if (problem.kind !== "dispose-parameter" || problem.cell.owned.owner.policy === "generic")
         continue;
       const { cell, node } = problem;

@@ -32,7 +32,7 @@ export const noDoubleDispose = rule<Id, { allowIdempotent: boolean }>({
   },
   defaults: { allowIdempotent: false },
   check(file, options, report) {
-    for (const problem of file.problems()) {
+    for (const problem of file.problems) {
       if (
         problem.kind !== "double-dispose" ||
         isHolder(problem.cell.owned.owner, file.session.settings) ||

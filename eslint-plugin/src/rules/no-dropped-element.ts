@@ -87,7 +87,7 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
       if (!options.weakContainers.includes(nameOf(found.container)))
         report(removed(session, found));
     }
-    for (const cut of cutLists(session, file.problems())) report(cutBy(cut));
+    for (const cut of cutLists(session, file.problems)) report(cutBy(cut));
     for (const value of file.fresh) {
       const unreached = unreachedOf(session, value);
       const isMapped = value.outcome === "elements";

@@ -72,7 +72,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   defaults: {},
   check(file, _options, report) {
     const told = new Set<ts.Node>();
-    for (const problem of file.problems()) {
+    for (const problem of file.problems) {
       if (problem.kind !== "overwrite" || file.session.scopeAt(problem.site.value) !== "out")
         continue;
       const { cell, site, node } = problem;
@@ -105,7 +105,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
     for (const { node: assignment, owned, part, held = assignment.left } of [
       ...lostStores(file.session, file.file).filter((s) => isOut(file, s)),
       ...lostUpdates(file.session, file.file),
-      ...lostBySlots(file.session, file.problems()),
+      ...lostBySlots(file.session, file.problems),
     ]) {
       if (told.has(assignment)) continue;
       told.add(assignment);
@@ -138,7 +138,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       });
     }
   },
-  last(file, report) {
+  last(file, _options, report) {
     for (const { node, owned } of overwrittenPlaces(file.session, file.file)) {
       const isTold = file.told.some(({ start, end }) => start < node.end && node.getStart() < end);
       if (isTold) continue;

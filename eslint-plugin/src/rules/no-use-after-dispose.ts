@@ -44,7 +44,7 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
   },
   defaults: {},
   check(file, _options, report) {
-    for (const problem of file.problems()) {
+    for (const problem of file.problems) {
       if (
         isHolder(problem.cell.owned.owner, file.session.settings) &&
         (problem.kind !== "return-disposed" || problem.at)

@@ -82,7 +82,7 @@ const lost: ReadonlySet<string> = new Set(["leaked", "dropped", "elements"]);
 function* lostIn(file: FileAnalysis): Iterable<ts.Expression> {
   for (const value of file.fresh)
     if (lost.has(value.outcome) || unreachedOf(file.session, value)) yield value.node;
-  for (const problem of file.problems()) {
+  for (const problem of file.problems) {
     if (problem.kind !== "leak" && problem.kind !== "overwrite") continue;
     const { cell, site } = problem;
     if (cell.owned.owner.scopes.length > 0 && !lasts(file.session, site.value)) yield site.value;

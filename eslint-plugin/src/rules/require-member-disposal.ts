@@ -171,7 +171,7 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
         data: { field: label, noun: owned.owner.noun },
       });
   },
-  last(file, report) {
+  last(file, _options, report) {
     for (const { made, at, label, isField, owned } of file.endless)
       if (isField) {
         const { owner } = owned;

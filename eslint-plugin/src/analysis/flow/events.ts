@@ -49,6 +49,8 @@ export interface Segment {
   returns: ts.Node | undefined;
   /** Ends in a `yield`, where the consumer may leave the generator for good. */
   yields: boolean;
+  /** Where it waits for a promise, and how many of its events come before. */
+  waits: { node: ts.AwaitExpression; index: number }[];
 }
 
 /** The segments of one function, and where it begins and ends. */
@@ -161,12 +163,18 @@ export class Frame {
       this.#forgotten.push({ name, node, segment, index: segment.events.length });
   }
 
+  /** A promise is waited for where control is now. */
+  wait(node: ts.AwaitExpression): void {
+    for (const { waits, events } of this.current) waits.push({ node, index: events.length });
+  }
+
   /** Forgets for good: also the places that were met only later, on the next turn of a loop. */
   settle(): void {
     for (const { name, node, segment, index } of this.#forgotten.reverse())
       for (const cell of this.cells.placesMentioning(name)) {
         cell.seen.add("set");
         segment.events.splice(index, 0, { kind: "set", cell, to: "none", node });
+        for (const wait of segment.waits) if (wait.index > index) wait.index++;
       }
   }
 }

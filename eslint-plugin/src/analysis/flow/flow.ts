@@ -26,6 +26,7 @@ import {
   type State,
   type Value,
 } from "./states.ts";
+import { leftByRejections } from "./rejections.ts";
 import { leftByTurns } from "./turns.ts";
 import { leftOnWays } from "./ways-out.ts";
 
@@ -70,13 +71,9 @@ const left = { kind: "leak", always: false, never: false } as const;
 const mostRounds = 200;
 
 /** Everything wrong in one function. */
-export function problemsOf(paths: FunctionPaths, exceptions: boolean): Problem[] {
-  const flow = new Flow(paths);
-  return flow.run(exceptions);
-}
-
-class Flow {
-  private readonly problems: Problem[] = [];
+export class Flow {
+  /** What is wrong where nothing throws. */
+  readonly problems: Problem[] = [];
   private readonly seen = new Set<string>();
   private readonly outs = new Map<Segment, State>();
   private reporting = false;
@@ -84,20 +81,25 @@ class Flow {
 
   constructor(paths: FunctionPaths) {
     this.paths = paths;
-  }
-
-  run(exceptions: boolean): Problem[] {
-    const { segments } = this.paths;
-    if (!this.settle()) return []; // unknown, and unknown is silent
+    if (!this.settle()) return; // unknown, and unknown is silent
     this.reporting = true;
-    for (const segment of segments) this.transfer(segment, this.inState(segment));
-    for (const segment of this.paths.returned)
-      if (exceptions || !segment.yields) this.leaks(segment);
-    if (exceptions) for (const segment of this.paths.thrown) this.leaks(segment);
-    const { paths, outs } = this;
+    for (const segment of paths.segments) this.transfer(segment, this.inState(segment));
+    for (const segment of paths.returned) if (!segment.yields) this.leaks(segment);
+    const { outs } = this;
     for (const { cell, value, exit } of [...leftByTurns(paths, outs), ...leftOnWays(paths, outs)])
       this.leaksOf(cell, value, exit);
-    return this.problems;
+  }
+
+  /** What is wrong besides where something throws, or where an `await` that counts rejects. */
+  exceptional(counts: (wait: ts.AwaitExpression) => boolean): Problem[] {
+    if (!this.reporting) return [];
+    const known = this.problems.length;
+    for (const segment of this.paths.returned) this.leaks(segment);
+    for (const segment of this.paths.thrown) this.leaks(segment, segment.last);
+    const stateAt = (segment: Segment, index: number) => this.transferQuietly(segment, index);
+    for (const { cell, value, exit } of leftByRejections(this.paths, stateAt, counts))
+      this.leaksOf(cell, value, exit);
+    return this.problems.splice(known);
   }
 
   /** Runs the segments until no state changes; false when that takes too long. */
@@ -166,8 +168,8 @@ class Flow {
 
   // ---- transfer ----
 
-  private transfer(segment: Segment, state: State): State {
-    for (const event of segment.events) this.apply(state, event);
+  private transfer({ events }: Segment, state: State, until = events.length): State {
+    for (const event of events.slice(0, until)) this.apply(state, event);
     return state;
   }
 
@@ -362,14 +364,14 @@ class Flow {
     for (const site of v.sites) this.report({ kind: "leaves", site, node, cell, by, surely });
   }
 
-  private leaks(segment: Segment): void {
+  private leaks(segment: Segment, exit = segment.returns): void {
     const state = this.transferQuietly(segment);
     for (const [cell, v] of state) {
       if (v.bits === (owned | escaped)) this.otherArm(segment, cell);
       if (!(v.bits & owned) || !(leakIsSure(v.bits) || leakIsOneWay(v.bits, cell))) continue;
       // disposed under several conditions, which may well be each other's opposite
       if (v.bits & disposed && cell.disposals > 1) continue;
-      this.leaksOf(cell, v, segment.returns);
+      this.leaksOf(cell, v, exit);
     }
   }
 
@@ -407,9 +409,9 @@ class Flow {
     }
   }
 
-  private transferQuietly(segment: Segment): State {
+  private transferQuietly(segment: Segment, until?: number): State {
     this.reporting = false;
-    const state = this.transfer(segment, this.inState(segment));
+    const state = this.transfer(segment, this.inState(segment), until);
     this.reporting = true;
     return state;
   }
@@ -433,13 +435,8 @@ const addsTo = (cell: Cell, { node, declares }: Site): boolean =>
 
 /** `dispose([a, b])` where `b` is another name of `a` is careless, not wrong. */
 function sameCall(a: ts.Node, b: ts.Node): boolean {
-  const callOf = (n: ts.Node): ts.Node | undefined => {
-    let c: ts.Node | undefined = n;
-    while (c && !ts.isCallExpression(c)) c = c.parent;
-    return c;
-  };
-  const call = callOf(a);
-  return call !== undefined && call === callOf(b);
+  const call = ts.findAncestor(a, ts.isCallExpression);
+  return call !== undefined && call === ts.findAncestor(b, ts.isCallExpression);
 }
 
 /** Whether a cell that owns a value is the list or the field that another variable went into. */

@@ -226,6 +226,7 @@ class PathReader {
         break;
       case "AwaitExpression":
         frame.forget("this", at);
+        if (ts.isAwaitExpression(at)) frame.wait(at);
         break;
       case "YieldExpression":
         for (const segment of frame.current)
@@ -288,4 +289,5 @@ const emptySegment = (id: string): Segment => ({
   last: undefined,
   returns: undefined,
   yields: false,
+  waits: [],
 });
