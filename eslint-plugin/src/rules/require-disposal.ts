@@ -7,19 +7,25 @@ import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/fresh/consume.ts";
 import type { Cell } from "../analysis/flow/cells.ts";
-import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import type { Problem } from "../analysis/flow/flow.ts";
+import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import { endsDevice } from "../analysis/objects/endings.ts";
 import { lasts } from "../analysis/transfer/keeps.ts";
 import { halfEnded } from "../analysis/objects/half-ended.ts";
 import { leftFields } from "../analysis/objects/left-fields.ts";
-import type { Oracle } from "../analysis/program/oracle.ts";
 import { leftElements } from "../analysis/lists/partial-lists.ts";
-import { hasBody, isAsync, unwrap } from "../analysis/program/syntax.ts";
+import { hasBody, unwrap } from "../analysis/program/syntax.ts";
 import { onlyLooksAt } from "../analysis/transfer/transfer.ts";
 import { referencesTo } from "../analysis/program/references.ts";
-import { rule, spanOf, type Fix, type Suggestion } from "../create-rule.ts";
-import { indentOf, shift, slotOf, unitOf } from "../fix/text.ts";
+import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
+import {
+  canBecomeUsing,
+  finallyFix,
+  guardFix,
+  kindFor,
+  usingFix,
+  type Leak,
+} from "../fix/cures.ts";
 import { ended, toEnd } from "../owner.ts";
 
 type Id =
@@ -32,9 +38,9 @@ type Id =
   | "unnamed"
   | "sometimes"
   | "sometimesEnd"
+  | "rejects"
   | "useUsing"
   | "tryFinally";
-type Leak = Extract<Problem, { kind: "leak" }>;
 
 /** Require that every variable with a fresh tensor is disposed, returned or moved on every path. */
 export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
@@ -67,6 +73,9 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       "`{{ variable }}` is not {{ ended }} when line {{ line }} {{ how }}; {{ cure }} there too.",
     sometimesEnd:
       "`{{ variable }}` is not {{ ended }} on every path; {{ cure }} on the others too.",
+    rejects:
+      "`{{ variable }}` is not {{ ended }} when the `await` on line {{ line }} rejects; " +
+      "{{ cover }}.",
     partly:
       "`{{ variable }}` may be new here, and is never {{ ended }} then; make it new on every " +
       "path, and {{ end }} it.",
@@ -77,51 +86,12 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     paths: {
       type: "string",
       enum: ["normal", "all"],
-      description: "`all` also follows paths that end in a `throw`.",
+      description: "`all` also follows paths that end in a `throw` or an `await` that rejects.",
     },
   },
   defaults: { paths: "normal" },
-  check(file, options, report) {
-    const told = new Set<ts.Node>();
-    for (const problem of file.problems(options.paths === "all")) {
-      if (problem.kind !== "leak") continue;
-      const { cell, exit, always, never, site } = problem;
-      const scopes = cell.owned.owner.scopes.length > 0 && !lasts(file.session, site.value);
-      if (scopes && file.session.scopeAt(site.value) !== "out") continue;
-      if (goesWithDevice(file, problem)) continue;
-      const stays = always && !site.partial && canBecomeUsing(file, problem);
-      const provable = stays && file.session.sure.freshness(problem.site.value) === "fresh";
-      const suggest: Suggestion<Id>[] = [];
-      const using = stays || (!always && !site.partial) ? usingFix(file, problem) : null;
-      if (using && !provable)
-        suggest.push({
-          messageId: "useUsing",
-          data: { kind: kindFor(file, cell) ?? "using" },
-          fix: using,
-        });
-      const guarded = using || site.partial ? null : finallyFix(file, problem);
-      if (guarded) suggest.push({ messageId: "tryFinally", fix: guarded });
-      const many = cell.owned.shape !== "one";
-      const whole = wholeOf(file, problem);
-      if (whole && (told.has(whole) || isEndedWhole(file, whole))) continue;
-      if (whole) told.add(whole);
-      report({
-        mark: whole ? markOf(innermost(whole.initializer)) : placeOf(problem),
-        messageId: site.partial ? "partly" : messageFor(always || never, many, exit),
-        data: {
-          variable: whole ? whole.name.getText() : cell.label,
-          noun: cell.owned.owner.noun,
-          end: toEnd(cell.owned.owner),
-          ended: ended(cell.owned.owner),
-          name: labelOf(problem.site.value),
-          line: exit ?? "",
-          cure: cureFor(file, problem),
-          how: exit ? wordFor(exit) : "",
-        },
-        fix: provable ? using : null,
-        suggest,
-      });
-    }
+  check(file, _options, report) {
+    reportLeaks(file, file.problems, report);
     for (const { label, value, owned } of leftElements(file.session, file.file)) {
       const [end = "dispose"] = owned.owner.dispose.methods;
       report({
@@ -156,7 +126,8 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       });
     }
   },
-  last(file, report) {
+  last(file, options, report) {
+    if (options.paths === "all") reportLeaks(file, file.exceptional.filter(isUntold(file)), report);
     for (const { made, at, label, isField, owned } of file.endless) {
       const { owner } = owned;
       if (isField) continue;
@@ -170,6 +141,66 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
   },
 });
 
+/** Reports what the dataflow found of values that are left behind. */
+function reportLeaks(
+  file: FileAnalysis,
+  problems: readonly Problem[],
+  report: (f: Finding<Id>) => void,
+): void {
+  const told = new Set<ts.Node>();
+  for (const problem of problems) {
+    if (problem.kind !== "leak") continue;
+    const { cell, exit, site } = problem;
+    const scopes = cell.owned.owner.scopes.length > 0 && !lasts(file.session, site.value);
+    if (scopes && file.session.scopeAt(site.value) !== "out") continue;
+    if (goesWithDevice(file, problem)) continue;
+    const whole = wholeOf(file, problem);
+    if (whole && (told.has(whole) || isEndedWhole(file, whole))) continue;
+    if (whole) told.add(whole);
+    report({
+      mark: whole ? markOf(innermost(whole.initializer)) : placeOf(problem),
+      messageId: messageFor(problem),
+      data: {
+        variable: whole ? whole.name.getText() : cell.label,
+        noun: cell.owned.owner.noun,
+        end: toEnd(cell.owned.owner),
+        ended: ended(cell.owned.owner),
+        name: labelOf(problem.site.value),
+        line: exit ?? "",
+        cure: cureFor(file, problem),
+        how: exit ? wordFor(exit) : "",
+        cover: coverFor(file, cell),
+      },
+      ...curesOf(file, problem),
+    });
+  }
+}
+
+/** What `--fix` does, where it is provable, and what the editor offers. */
+function curesOf(file: FileAnalysis, leak: Leak): Pick<Finding<Id>, "fix" | "suggest"> {
+  const { cell, always, site } = leak;
+  const stays = always && !site.partial && canBecomeUsing(file, leak);
+  const provable = stays && file.session.sure.freshness(site.value) === "fresh";
+  const using = stays || (!always && !site.partial) ? usingFix(file, leak) : null;
+  if (using && provable) return { fix: using, suggest: [] };
+  const guard = using || site.partial ? null : (finallyFix(file, leak) ?? guardFix(file, leak));
+  const suggest: Suggestion<Id>[] = [];
+  if (using) {
+    const data = { kind: kindFor(file, cell) ?? "using" };
+    suggest.push({ messageId: "useUsing", data, fix: using });
+  }
+  if (guard) suggest.push({ messageId: "tryFinally", fix: guard });
+  return { fix: null, suggest };
+}
+
+/** Whether no rule has said anything of where a value is ended: that it could be `using`. */
+const isUntold =
+  ({ told }: FileAnalysis) =>
+  (problem: Problem): boolean =>
+    ![...problem.cell.endings].some((end) =>
+      told.some((mark) => mark.start <= end.getStart() && end.end <= mark.end),
+    );
+
 /** `device.destroy()` in the same function: frees what was made with the device. */
 function goesWithDevice(file: FileAnalysis, { site, cell }: Leak): boolean {
   const home = cell.owned.owner.policy === "generic" ? enclosingFunction(site.value) : undefined;
@@ -181,10 +212,12 @@ const wordFor = (exit: ts.Node): string => {
   return ts.isBreakStatement(exit) ? "breaks" : "returns";
 };
 
-const messageFor = (never: boolean, many: boolean, exit: ts.Node | undefined): Id => {
-  if (never) return many ? "elements" : "never";
-  return exit ? "sometimes" : "sometimesEnd";
-};
+function messageFor({ site, always, never, cell, exit }: Leak): Id {
+  if (site.partial) return "partly";
+  if (always || never) return cell.owned.shape === "one" ? "never" : "elements";
+  if (!exit) return "sometimesEnd";
+  return ts.isAwaitExpression(exit) ? "rejects" : "sometimes";
+}
 
 /** What to type; `using` only where the type has a `[Symbol.dispose]`. */
 function cureFor(file: FileAnalysis, { cell, site }: Leak): string {
@@ -233,144 +266,10 @@ function innermost(value: ts.Expression): ts.Expression {
   return ts.isConditionalExpression(bare) ? innermost(bare.whenTrue) : bare;
 }
 
-function listOf({ site }: Leak): ts.VariableStatement | undefined {
-  const declaration = site.node;
-  if (
-    !ts.isVariableDeclaration(declaration) ||
-    !ts.isIdentifier(declaration.name) ||
-    !declaration.initializer
-  )
-    return undefined;
-  const list = declaration.parent;
-  if (!ts.isVariableDeclarationList(list)) return undefined;
-  const statement = list.parent;
-  return ts.isVariableStatement(statement) &&
-    list.declarations.length === 1 &&
-    slotOf(statement) === "block" &&
-    (list.flags & ts.NodeFlags.BlockScoped) !== 0
-    ? statement
-    : undefined;
-}
-
-/**
- * Whether it is owned once, only borrowed afterwards, and never captured by anything that outlives
- * the block.
- */
-function canBecomeUsing(file: FileAnalysis, leak: Leak): boolean {
-  const { cell } = leak;
-  if (cell.owned.shape !== "one" || !listOf(leak) || !cell.declaration || !cell.name) return false;
-  if (cell.captured) return false;
-  if ([...cell.seen].some((k) => k !== "own" && k !== "use")) return false;
-  if (!mayBeUsing(file, cell.name)) return false;
-  return !isGivenAnother(file, cell);
-}
-
-/** Whether `using` accepts what a variable holds: a promise must be waited for first. */
-const mayBeUsing = ({ session: { oracle } }: FileAnalysis, name: ts.Identifier): boolean =>
-  usingFor(oracle, name) !== null && !oracle.isPromise(name);
-
-/** `await using` for what is ended later, where one can wait for it. */
-function usingFor(oracle: Oracle, name: ts.Identifier): "using" | "await using" | null {
-  const kind = oracle.usingKind(name);
-  return kind === "await using" && !isAsync(enclosingFunction(name)) ? null : kind;
-}
-
-const kindFor = ({ session }: FileAnalysis, { name }: Cell): "using" | "await using" | null =>
-  name ? usingFor(session.oracle, name) : null;
-
-/** Whether a variable is given another value somewhere: one disposal does not free both. */
-const isGivenAnother = (file: FileAnalysis, { declaration, name }: Cell): boolean =>
-  declaration !== undefined &&
-  name !== undefined &&
-  referencesTo(file.session.oracle, declaration, name, file.file).some(
-    (id) =>
-      ts.isBinaryExpression(id.parent) &&
-      id.parent.left === id &&
-      id.parent.operatorToken.kind >= ts.SyntaxKind.FirstAssignment &&
-      id.parent.operatorToken.kind <= ts.SyntaxKind.LastAssignment,
-  );
-
-/** `const t` → `using t`, removing the disposals that would then be the second. */
-function usingFix(file: FileAnalysis, leak: Leak): Fix | null {
-  const statement = listOf(leak);
-  const { cell } = leak;
-  if (!statement || !cell.name || !cell.declaration || cell.owned.shape !== "one") return null;
-  if (
-    !mayBeUsing(file, cell.name) ||
-    cell.captured ||
-    cell.seen.has("escape") ||
-    cell.seen.has("return") ||
-    cell.seen.has("alias")
-  )
-    return null;
-  const keyword = statement.declarationList.getFirstToken();
+/** What ends it also where something throws. */
+function coverFor(file: FileAnalysis, cell: Cell): string {
   const kind = kindFor(file, cell);
-  if (!keyword || !kind) return null;
-  const removals: [number, number][] = [];
-  for (const id of referencesTo(file.session.oracle, cell.declaration, cell.name, file.file)) {
-    const { parent } = id;
-    if (ts.isBinaryExpression(parent) && parent.left === id) return null;
-    if (
-      !ts.isPropertyAccessExpression(parent) ||
-      !cell.owned.owner.dispose.methods.includes(parent.name.text)
-    )
-      continue;
-    const call = parent.parent;
-    if (
-      !ts.isCallExpression(call) ||
-      !ts.isExpressionStatement(call.parent) ||
-      slotOf(call.parent) !== "block"
-    )
-      return null;
-    removals.push(wholeLine(call.parent));
-  }
-  return (fixer) => [
-    fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], kind),
-    ...removals.map((r) => fixer.removeRange(r)),
-  ];
-}
-
-/** A statement with its line, when it has the line to itself. */
-function wholeLine(statement: ts.Statement): [number, number] {
-  const { text } = statement.getSourceFile();
-  const start = text.lastIndexOf("\n", statement.getStart() - 1);
-  const after = /^[ \t]*(?=\r?\n)/.exec(text.slice(statement.getEnd()));
-  const alone =
-    start >= 0 && /^\s*$/.test(text.slice(start, statement.getStart())) && after !== null;
-  return alone
-    ? [start, statement.getEnd() + after[0].length]
-    : [statement.getStart(), statement.getEnd()];
-}
-
-/** Wraps the rest of the block in `try { … } finally { t.dispose(); }`. */
-function finallyFix(file: FileAnalysis, leak: Leak): Fix | null {
-  const statement = listOf(leak);
-  const { cell, always } = leak;
-  if (
-    !statement ||
-    !always ||
-    cell.captured ||
-    cell.owned.shape !== "one" ||
-    cell.label.includes(".") ||
-    !cell.name ||
-    file.session.oracle.isPromise(cell.name) ||
-    isGivenAnother(file, cell)
-  )
-    return null;
-  const block = statement.parent;
-  const method = cell.owned.owner.dispose.methods[0];
-  const late = file.session.oracle.usingKind(cell.name) === "await using";
-  if (!ts.isBlock(block) || method === undefined || late) return null;
-  const rest = block.statements.slice(block.statements.indexOf(statement) + 1);
-  const first = rest[0],
-    last = rest[rest.length - 1];
-  if (!first || !last || rest.some((s) => ts.isFunctionDeclaration(s))) return null;
-  const indent = indentOf(statement),
-    unit = unitOf(block.getSourceFile());
-  const body = shift(block.getSourceFile().text.slice(first.getStart(), last.getEnd()), unit);
-  const text =
-    `try {\n${indent}${unit}${body}\n${indent}} finally {\n` +
-    `${indent}${unit}${cell.label}${cell.owned.nullable ? "?" : ""}.${method}();\n` +
-    `${indent}}`;
-  return (fixer) => fixer.replaceTextRange([first.getStart(), last.getEnd()], text);
+  return kind === null
+    ? `${toEnd(cell.owned.owner)} it in \`finally\``
+    : `declare it with \`${kind}\``;
 }
