@@ -21,8 +21,16 @@ export interface Report {
   text: string;
 }
 
-/** Whose settings the rules of `recommended` run with. */
+/** Whose settings and options the rules of `recommended` run with. */
 export type Config = "recommended" | "strict";
+
+/** The rules of `recommended` as another configuration has them. */
+const rulesOf = (config: Config): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(tenure.configs[config].rules).filter(
+      ([name]) => name in tenure.configs.recommended.rules,
+    ),
+  );
 
 /** The configuration that a flag names: `--config=strict`. */
 export function configOf(flags: readonly string[]): Config {
@@ -41,10 +49,10 @@ export function lintFiles(
   files: readonly string[],
   preset: string,
   {
-    rules = tenure.configs.recommended.rules,
+    config: chosen = "recommended",
+    rules = rulesOf(chosen),
     plugins = { tenure },
     keep = false,
-    config: chosen = "recommended",
   }: {
     rules?: Record<string, unknown>;
     plugins?: Record<string, unknown>;

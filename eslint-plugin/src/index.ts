@@ -21,13 +21,15 @@ export type {
 } from "./owner.ts";
 export { presets, resolveSettings, SettingsError } from "./settings.ts";
 
+/** How a rule counts. */
+export type RuleLevel = "error" | "warn" | "off";
 /** A flat config entry of this plugin. */
 export interface TenureConfig {
   name: string;
   files: string[];
   /** Typed by the least that every version of ESLint takes. */
   plugins: Record<string, { meta: TenurePlugin["meta"] }>;
-  rules: Record<string, "error" | "warn" | "off">;
+  rules: Record<string, RuleLevel | [level: RuleLevel, options: Record<string, string>]>;
   settings?: { tenure: TenureSettings };
 }
 /** The plugin object that ESLint takes. */
@@ -73,8 +75,15 @@ function config(
     rules: Object.fromEntries(chosen),
   };
 }
-/** What the program keeps as long as it runs counts, too. */
-const lasting: { tenure: TenureSettings } = { tenure: { untilExit: "reported" } };
+/** What the program keeps as long as it runs counts, too, and what it loses where it throws. */
+function thorough(name: "strict" | "all"): TenureConfig {
+  const { rules, ...rest } = config(name, upTo(name));
+  return {
+    ...rest,
+    rules: { ...rules, "tenure/require-disposal": ["error", { paths: "all" }] },
+    settings: { tenure: { untilExit: "reported" } },
+  };
+}
 const upTo =
   (level: keyof typeof levels) =>
   (rule: string): "error" | null =>
@@ -83,8 +92,8 @@ const upTo =
 Object.assign(plugin.configs, {
   recommended: config("recommended", upTo("recommended")),
   recommendedTypeChecked: config("recommendedTypeChecked", upTo("recommended")),
-  strict: { ...config("strict", upTo("strict")), settings: lasting },
-  all: { ...config("all", upTo("all")), settings: lasting },
+  strict: thorough("strict"),
+  all: thorough("all"),
   // An old code base starts here, with a baseline file of what it has (`tenure-lint-report`).
   legacy: config("legacy", (rule) => (upTo("recommended")(rule) === null ? null : "warn")),
   // Tests make short-lived values on purpose; this entry, placed last, silences every rule in them.
