@@ -12,7 +12,19 @@ import { recurs } from "../trails/made-again.ts";
 import { fieldOfThis, mentionsField } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
-import { hasBody, someWithin, unwrap, within, type FunctionWithBody } from "../program/syntax.ts";
+import { handedTo } from "../transfer/callbacks.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  isEquality,
+  isNullish,
+  isTarget,
+  someWithin,
+  unwrap,
+  within,
+  type CallLike,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 
 /** A call or an assignment that puts a value into a table where another may be. */
 export interface LostEntry {
@@ -23,57 +35,123 @@ export interface LostEntry {
   owned: Owned;
 }
 
-/** Every such call of a file. */
+/** A value that is put into a table of a field. */
+interface Put {
+  node: ts.CallExpression | ts.BinaryExpression;
+  table: ts.PropertyAccessExpression;
+  key: ts.Expression;
+  value: ts.Expression;
+}
+
+/** Every such call or assignment of a file. */
 export function lostEntries(session: Session, file: ts.SourceFile): LostEntry[] {
-  return session.oracle.facts.calls(file).flatMap((call) => {
-    const table = tableOf(call);
-    const home = enclosingFunction(call);
-    const node = home?.parent;
-    const [key, value] = call.arguments;
-    if (
-      !table ||
-      !home ||
-      !ts.isMethodDeclaration(home) ||
-      !hasBody(home) ||
-      !node ||
-      !ts.isClassLike(node)
-    )
-      return [];
-    if (!key || !value || session.oracle.ownedAt(table)?.shape !== "many") return [];
+  const { facts } = session.oracle;
+  const puts = [
+    ...facts.calls(file).flatMap((call) => putByCall(call) ?? []),
+    ...facts.assignments(file).flatMap((store) => putByStore(store) ?? []),
+  ];
+  return puts.flatMap(({ node, table, key, value }) => {
+    const home = ts.findAncestor(node, ts.isMethodDeclaration);
+    const holder = home?.parent;
+    if (!home || !hasBody(home) || !holder || !ts.isClassLike(holder)) return [];
+    const isCall = ts.isCallExpression(node);
+    if (isCall && enclosingFunction(node) !== home) return [];
+    if (isCall && session.oracle.ownedAt(table)?.shape !== "many") return [];
     const owned = session.oracle.ownedAt(value);
-    if (owned?.owner.policy !== "generic" || session.freshness(value) !== "fresh") return [];
+    if (owned?.owner.policy !== "generic" || owned.shape !== "one") return [];
+    if (session.freshness(value) !== "fresh") return [];
     const field = table.name.text;
-    if (asksFor(node, home, field, table)) return [];
-    return comesAgain(session, call, unwrap(key), home, node, field)
-      ? [{ call, table: table.getText(), owned }]
-      : [];
+    if (asksFor(holder, home, field, node)) return [];
+    const again = isCall
+      ? comesAgain(session, node, key, home, holder, field)
+      : isCounted(session, key) && !isForFirst(node, home) && recurs(session, node) && !frees(home);
+    return again ? [{ call: node, table: table.getText(), owned }] : [];
   });
 }
 
-/** `this.table` of `this.table.set(key, value)`. */
-function tableOf({
-  expression,
-  arguments: args,
-}: ts.CallExpression): ts.PropertyAccessExpression | undefined {
+/** `this.table.set(key, value)`. */
+function putByCall(call: ts.CallExpression): Put | undefined {
+  const { expression } = call;
   if (!ts.isPropertyAccessExpression(expression) || expression.name.text !== "set")
     return undefined;
-  return args.length === 2 ? fieldOfThis(expression.expression) : undefined;
+  const [key, value, ...rest] = call.arguments;
+  const table = fieldOfThis(expression.expression);
+  return table && key && value && rest.length === 0
+    ? { node: call, table, key: unwrap(key), value }
+    : undefined;
 }
 
-/** Whether a method, or one it calls, speaks of the table elsewhere: it may have freed the old. */
+/** `this.table[key] = value`. */
+function putByStore(store: ts.BinaryExpression): Put | undefined {
+  const { left, right, operatorToken } = store;
+  if (!ts.isElementAccessExpression(left)) return undefined;
+  const table = fieldOfThis(left.expression);
+  return table && operatorToken.kind === ts.SyntaxKind.EqualsToken
+    ? { node: store, table, key: unwrap(left.argumentExpression), value: right }
+    : undefined;
+}
+
+/** `if (!this.ready) { this.ready = true; … }`, `if (this.ready) return;`: done once. */
+function isForFirst(put: ts.Node, home: ts.Node): boolean {
+  const isFirst = (test: ts.Expression): boolean => {
+    const asked = unwrap(test);
+    if (ts.isPrefixUnaryExpression(asked)) return true;
+    return ts.isBinaryExpression(asked) && isEquality(asked) && isNullish(asked.right);
+  };
+  for (let at = put; at !== home; at = at.parent) {
+    const { parent } = at;
+    if (ts.isIfStatement(parent) && at === parent.thenStatement && isFirst(parent.expression))
+      return true;
+    if (!ts.isBlock(parent)) continue;
+    const before = parent.statements.filter(({ end }) => end <= at.pos);
+    if (before.some((s) => ts.isIfStatement(s) && isFlag(s.expression) && returns(s))) return true;
+  }
+  return false;
+}
+
+const isFlag = (test: ts.Expression): boolean =>
+  ts.isIdentifier(test) || ts.isPropertyAccessExpression(test);
+
+const returns = ({ thenStatement }: ts.IfStatement): boolean =>
+  someWithin(thenStatement, ts.isReturnStatement);
+
+/** A key that is the same each time: a text, a number, or one that a loop counts from a number. */
+function isCounted({ oracle }: Session, key: ts.Expression): boolean {
+  if (ts.isStringLiteralLike(key) || ts.isNumericLiteral(key)) return true;
+  const counter = ts.isIdentifier(key) ? oracle.declarationAt(key) : undefined;
+  if (!counter) return false;
+  if (ts.isParameter(counter)) {
+    const host = handedTo(counter.parent);
+    return host !== undefined && counter.parent.parameters[1] === counter && isVisit(host);
+  }
+  return (
+    ts.isVariableDeclaration(counter) &&
+    ts.isForStatement(counter.parent.parent) &&
+    counter.initializer !== undefined &&
+    ts.isNumericLiteral(counter.initializer)
+  );
+}
+
+const isVisit = (host: CallLike): boolean =>
+  /^(forEach|map)$/.test(calleeNameNode(host)?.text ?? "");
+
+/**
+ * Whether a method, or one it calls, speaks of the table elsewhere: it may have freed the old. What
+ * is said after an assignment speaks of the new.
+ */
 function asksFor(
   node: ts.ClassLikeDeclaration,
   home: ts.ClassElement,
   field: string,
-  table: ts.Node,
+  put: ts.Node,
 ): boolean {
   const seen = new Set<ts.Node>();
   const asks = (member: ts.Node): boolean => {
     if (seen.has(member)) return false;
     seen.add(member);
     const visit = (inner: ts.Node): boolean => {
-      const named = inner === table ? undefined : fieldOfThis(inner)?.name.text;
-      if (named === field) return true;
+      const named = fieldOfThis(inner)?.name.text;
+      if (named === field) return !isOfPut(inner, put, home);
       const called = node.members.find((m) => m.name !== undefined && m.name.getText() === named);
       if (named !== undefined && called && asks(called)) return true;
       return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
@@ -81,6 +159,14 @@ function asksFor(
     return visit(member);
   };
   return asks(home);
+}
+
+/** A mention that belongs to an assignment by key, or that comes after it in its method. */
+function isOfPut(mention: ts.Node, put: ts.Node, home: ts.Node): boolean {
+  if (ts.isCallExpression(put)) return within(mention, put);
+  const element = mention.parent;
+  const isOther = ts.isElementAccessExpression(element) && isTarget(element);
+  return isOther || (mention.pos >= put.pos && within(mention, home));
 }
 
 /** Whether the same key comes again: it is a text, or what a call gives that comes again. */
