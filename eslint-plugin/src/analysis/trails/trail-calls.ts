@@ -54,13 +54,17 @@ export function followArgument(trail: Trail, call: CallLike, node: ts.Node, path
   else if (!onlyLooksAt(effect) || isPromiseEnd(trail, call)) trail.end(call);
 }
 
-/** A literal that holds the value: its type is dear to find out, and tells no more. */
+/** What is given: the value, or a literal that holds it; types are dear, and tell no more. */
 function ownedIn({ owned }: Trail, argument: ts.Expression, [step]: Path): Owned | undefined {
   const { owner } = owned;
+  if (step === undefined && isPlace(argument)) return owned;
   if (ts.isArrayLiteralExpression(argument)) return several(owner);
   if (!ts.isObjectLiteralExpression(argument) || step === undefined) return undefined;
   return { owner, shape: "record", nullable: false, fields: [step] };
 }
+
+const isPlace = (node: ts.Node): boolean =>
+  ts.isIdentifier(node) || ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
 
 /** `scope.attach(t)`, `t.moveTo(scope)`: a scope has it from then on. */
 const isOfScope = ({ session: { oracle }, owned: { owner } }: Trail, callee: Callee): boolean =>
@@ -222,6 +226,7 @@ export function followMethod(
   const bodies = bodiesOf(trail, call, callee);
   const isUntypedEnd = bodies.length === 0 && trail.owned.owner.dispose.methods.includes(name);
   if (isOfScope(trail, callee)) trail.end(call);
+  else if (name === "then" && effect === "visits") ofHolder(trail, call, access, callee, path);
   else if (path.length === 0 && isUntypedEnd) trail.end(call);
   else if (path.length === 0 && bodies.length > 0) {
     const isEnd = effect === "disposes" && bodies.every((body) => endsAll(trail, body));
@@ -231,8 +236,9 @@ export function followMethod(
     else if (mayBeEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
   } else if (effect === "moves") moved(trail, call, path);
   else if (effect === "disposes") trail.end(call);
-  else if (path.length === 0 && !onlyLooksAt(effect)) trail.stop();
-  else if (path.length > 0) ofHolder(trail, call, access, callee, path);
+  else if (path.length === 0 && !onlyLooksAt(effect)) {
+    if (!isOfUntyped(trail, callee)) trail.stop();
+  } else if (path.length > 0) ofHolder(trail, call, access, callee, path);
 }
 
 /** A method of what has the value in it. Fields of classes are followed by their names. */
@@ -251,8 +257,17 @@ function ofHolder(
   else if (body) {
     if (ts.isObjectLiteralExpression(body.parent) && someWithin(body, isThis)) trail.stop();
   } else if (builtin) ofContainer(trail, call, access, path);
-  else if (declaration === undefined || declaration.getSourceFile().isDeclarationFile) trail.stop();
+  else if (declaration?.getSourceFile().isDeclarationFile) trail.stop();
+  else if (!declaration && (mayEnd(name) || givesPart(trail, call, name))) trail.stop();
 }
+
+/** Whether a method that the program has by its name may give a part of what it is asked of. */
+const givesPart = ({ session }: Trail, call: ts.CallExpression, name: string): boolean =>
+  fateOf(call).kind !== "dropped" && implementationsOf(session.oracle, name).length > 0;
+
+/** `buffer.mapAsync(1)` of what has no type: what such a value has besides its end only looks. */
+const isOfUntyped = ({ owned: { owner } }: Trail, { declaration, name }: Callee): boolean =>
+  !declaration && owner.policy === "generic" && owner.untyped.described.length > 0 && !mayEnd(name);
 
 const isThis = ({ kind }: ts.Node): boolean => kind === ts.SyntaxKind.ThisKeyword;
 

@@ -129,8 +129,11 @@ const readsAllFields = (holder: ts.ClassLikeDeclaration): boolean =>
     ({ kind, parent }) =>
       kind === ts.SyntaxKind.ThisKeyword &&
       (ts.isSpreadAssignment(parent) ||
-        (ts.isCallExpression(parent) && parent.expression.getText().startsWith("Object."))),
+        (ts.isCallExpression(parent) && readsFields.test(parent.expression.getText()))),
   );
+
+/** Functions of `Object`, but for those that only fix what it is: `Object.seal(this)`. */
+const readsFields = /^Object\.(?!(seal|freeze|preventExtensions|is\w+)$)/;
 
 /** `tf.dispose(this)`, `registry.register(this)`: others may end all that an object has. */
 const isHandedWhole = ({ oracle }: Session, holder: ts.ClassLikeDeclaration): boolean =>

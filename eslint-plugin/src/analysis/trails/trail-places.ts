@@ -154,8 +154,15 @@ function intoGiven(trail: Trail, call: ts.CallExpression, path: Path): void {
   if (body) for (const given of returnsOf(body)) into(trail, given, path);
   else if (builtin && receiver && /^(get|at|find|findLast)$/.test(name))
     into(trail, receiver, ["*", ...path]);
-  else if (builtin && receiver && /^(values|reverse|sort)$/.test(name)) into(trail, receiver, path);
-  else if (builtin) {
+  else if (builtin && receiver && !isOfObject(call, name) && /^(values|reverse|sort)$/.test(name)) into(trail, receiver, path);
+  else if (builtin && receiver && isOfObject(call, name)) {
+    const inner = name === "values" ? path : path.slice(1); // an entry is a key and a value
+    for (const record of call.arguments) into(trail, record, inner);
+  } else if (builtin) {
     if (!/^(map|filter|slice|from|splice|concat)$/.test(name)) trail.stop();
   } else if (!isOfLibrary || !trail.isWhole) trail.stop(); // `useRef(null)`: who knows what it does
 }
+
+/** `Object.values(record)`, `Object.entries(record)`. */
+const isOfObject = ({ expression }: ts.CallExpression, name: string): boolean =>
+  (name === "values" || name === "entries") && expression.getText() === `Object.${name}`;
