@@ -13,6 +13,7 @@ import { onlyUsed } from "../fresh/fresh-variables.ts";
 import { fieldOfThis, isHandedOn, isManaged, isStatic } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
+import { isSwapped } from "../program/swaps.ts";
 import type { Session } from "../session.ts";
 import { isMoved, isParameterOf, isUnconditional, keptMembers } from "../objects/taken-fields.ts";
 import {
@@ -104,7 +105,7 @@ function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
   };
   node.members.forEach(visit);
   return members.flatMap(({ name, owned, makes, atOnce }) => {
-    const mentions = all.get(name) ?? [];
+    const mentions = (all.get(name) ?? []).filter((m) => !isSwapped(m));
     const isElsewhere = (m: ts.Expression): boolean =>
       (isShared(session, m) && !isUsedThere(session, m, owned)) || isPutAwayByName(session, m);
     if (mentions.some(isElsewhere)) return [];
@@ -205,7 +206,9 @@ function variableSlot(session: Session, declaration: ts.VariableDeclaration): [S
   if (isRefMaker(initializer)) return undefined;
   const home = enclosingFunction(declaration);
   const root = home ?? declaration.getSourceFile();
-  const ids = referencesTo(session.oracle, declaration, name, root).filter((id) => id !== name);
+  const ids = referencesTo(session.oracle, declaration, name, root).filter(
+    (id) => id !== name && !isSwapped(id),
+  );
   if (ids.every((id) => enclosingFunction(id) === home)) return undefined;
   const given = initializer ? [initializer] : [];
   return slotAt(session, ids, { kind: "variable", home: root, given });

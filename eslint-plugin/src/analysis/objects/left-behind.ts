@@ -22,6 +22,7 @@ import { defaultsOfClosures } from "../transfer/given-or-made.ts";
 import { fieldOfThis, ownedMembers, reach } from "./members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
+import { isSwapped } from "../program/swaps.ts";
 import type { Session } from "../session.ts";
 import { recordSlots } from "../flow/slots.ts";
 import { isUsedThere } from "../transfer/used-there.ts";
@@ -205,7 +206,7 @@ function leftLocal(
     enclosingFunction(id) !== fn || (owned !== null && isUsedThere(session, id, owned));
   if (!uses.some(isKept)) return undefined;
   const stays = (id: ts.Identifier): boolean =>
-    !isTarget(id) && (owned ? isLentOrUsed(session, id, owned) : !endsPart(id));
+    isSwapped(id) || (!isTarget(id) && (owned ? isLentOrUsed(session, id, owned) : !endsPart(id)));
   if (!uses.every(stays)) return undefined;
   return {
     label: name.text,

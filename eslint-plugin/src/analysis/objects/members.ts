@@ -12,6 +12,7 @@ import { isOfMovedScope } from "../scopes/open-scopes.ts";
 import type { Transfer } from "../transfer/mention.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
+import { isSwapped } from "../program/swaps.ts";
 import type { Freshness, Session } from "../session.ts";
 import { lineage } from "./holders.ts";
 import { storedIn } from "../program/setters.ts";
@@ -77,7 +78,7 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
     if (ts.isClassLike(inner)) return;
     if (ts.isBinaryExpression(inner) && assigns(inner)) {
       const field = fieldOfThis(inner.left);
-      if (field) note(field.name.text, inner.right, place);
+      if (field && !isSwapped(field)) note(field.name.text, inner.right, place);
       const table = ts.isElementAccessExpression(inner.left) && fieldOfThis(inner.left.expression);
       const held = table ? session.oracle.ownedAt(table) : null;
       if (table && held?.shape === "many") note(table.name.text, inner.right, place, held);
@@ -219,7 +220,7 @@ export function sharedElsewhere(
   const visit = (inner: ts.Node): void => {
     if (found) return;
     const access = fieldOfThis(inner);
-    const isOf = access?.name.text === field;
+    const isOf = access?.name.text === field && !isSwapped(access);
     if (isOf && isHandedOn(session.transfer(access), except)) found = isLent?.(access) !== true;
     ts.forEachChild(inner, visit);
   };
