@@ -82,7 +82,7 @@ function deletedKey(session: Session, node: ts.DeleteExpression): Found | null {
   const target = node.expression;
   if (!ts.isElementAccessExpression(target) && !ts.isPropertyAccessExpression(target)) return null;
   const owned = session.oracle.ownedAt(target);
-  if (owned?.shape !== "one") return null;
+  if (!owned || owned.shape === "many") return null;
   const container = target.expression;
   return { kind: "deleted", node, container, reached: target.getText(), owned };
 }

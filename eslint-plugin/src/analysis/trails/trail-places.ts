@@ -154,7 +154,8 @@ function intoGiven(trail: Trail, call: ts.CallExpression, path: Path): void {
   if (body) for (const given of returnsOf(body)) into(trail, given, path);
   else if (builtin && receiver && /^(get|at|find|findLast)$/.test(name))
     into(trail, receiver, ["*", ...path]);
-  else if (builtin && receiver && !isOfObject(call, name) && /^(values|reverse|sort)$/.test(name)) into(trail, receiver, path);
+  else if (builtin && receiver && !isOfObject(call, name) && /^(values|reverse|sort)$/.test(name))
+    into(trail, receiver, path);
   else if (builtin && receiver && isOfObject(call, name)) {
     const inner = name === "values" ? path : path.slice(1); // an entry is a key and a value
     for (const record of call.arguments) into(trail, record, inner);
