@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { isAnything, isHolder, type CalleeSpecifier, type Owner } from "../../owner.ts";
+import { implementationsOf } from "../program/possible-callees.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { functionHanded } from "../program/callee.ts";
 import { returnsOf } from "../transfer/fate.ts";
@@ -185,7 +186,15 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
       ? "unknown"
       : found;
   }
-  return defaultFreshness(session, callee, owned);
+  return isMadeByAll(session, callee) ? "fresh" : defaultFreshness(session, callee, owned);
+}
+
+/** A member of an interface of the program, where all that go by its name there make a value. */
+function isMadeByAll(session: Session, { declaration, name }: Callee): boolean {
+  if (!declaration || !ts.isTypeElement(declaration)) return false;
+  if (declaration.getSourceFile().isDeclarationFile) return false;
+  const all = implementationsOf(session.oracle, name);
+  return all.length > 0 && all.every((fn) => session.summary(fn).result === "fresh");
 }
 
 /** Whether what a function gives is owed an end, where no protocol says so. */

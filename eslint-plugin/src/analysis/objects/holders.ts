@@ -4,7 +4,7 @@
  * for the ownership of the fields in turn, and by the verbs about what ends an object.
  */
 import ts from "typescript";
-import { heirsOf } from "../program/class-makers.ts";
+import { heirsOf, implementersOf } from "../program/class-makers.ts";
 import { isLeft, meansToEnd } from "./field-deeds.ts";
 import type { Owner } from "../../owner.ts";
 import { endingOfLiteral, literalsOf } from "./literal-holders.ts";
@@ -74,7 +74,7 @@ export class Holders {
     try {
       const found = ts.isClassLike(node)
         ? (endingNameOf(node, this.#ask) ?? this.#endingOfHeirs(node))
-        : endingOfLiterals(node, this.#ask);
+        : (endingOfLiterals(node, this.#ask) ?? this.#endingOfImplementers(node));
       const complete = this.#ownership.cuts === before || this.#busy.size === 1;
       if (found !== undefined || complete) this.#endings.set(node, found);
       return found;
@@ -95,6 +95,17 @@ export class Holders {
     return [...heirsOf(this.#oracle, node)]
       .map((heir) => this.endingNameOf(heir))
       .find((name) => name !== undefined);
+  }
+
+  /** `interface Pass { dispose(): void }`: all classes that implement it hold something. */
+  #endingOfImplementers(
+    node: ts.ObjectLiteralExpression | ts.InterfaceDeclaration,
+  ): string | undefined {
+    if (!ts.isInterfaceDeclaration(node)) return undefined;
+    if (!node.members.some((m) => m.name !== undefined && final.includes(memberName(m.name))))
+      return undefined;
+    const [first, ...others] = implementersOf(this.#oracle, node).map((c) => this.endingNameOf(c));
+    return first !== undefined && others.every((other) => other === first) ? first : undefined;
   }
 
   /** Whether a method of a class ends what one of its fields holds, or empties it for good. */

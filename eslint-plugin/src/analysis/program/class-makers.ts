@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import { callsNamed, sourcesOf } from "./call-index.ts";
+import { grouped } from "./field-index.ts";
 import type { Oracle } from "./oracle.ts";
 import { baseOf } from "./syntax.ts";
 
@@ -39,6 +40,39 @@ export function heirsOf(
   visit(node);
   return found;
 }
+
+interface Implementing {
+  holder: ts.ClassLikeDeclaration;
+  /** How it names the interface. */
+  name: ts.Identifier;
+}
+
+/** What the classes of a program say they implement, by its name. */
+const implementersByName = (
+  program: ts.Program,
+  facts: Oracle["facts"],
+): ReadonlyMap<string, readonly Implementing[]> =>
+  grouped(
+    facts
+      .of(program, sourcesOf)
+      .flatMap((file) => facts.classes(file))
+      .flatMap((holder) =>
+        (holder.heritageClauses ?? [])
+          .filter(({ token }) => token === ts.SyntaxKind.ImplementsKeyword)
+          .flatMap(({ types }) => types)
+          .flatMap(({ expression: name }) => (ts.isIdentifier(name) ? [{ holder, name }] : [])),
+      ),
+    ({ name }) => name.text,
+  );
+
+/** The classes of the program that say they implement an interface. */
+export const implementersOf = (
+  oracle: Oracle,
+  node: ts.InterfaceDeclaration,
+): readonly ts.ClassLikeDeclaration[] =>
+  (oracle.facts.of(oracle.program, implementersByName).get(node.name.text) ?? []).flatMap(
+    ({ holder, name }) => (oracle.declarationAt(name) === node ? [holder] : []),
+  );
 
 /** Every `new` of a class, or of one that extends it. */
 export function makersOf(oracle: Oracle, node: ts.ClassLikeDeclaration): ts.NewExpression[] {
