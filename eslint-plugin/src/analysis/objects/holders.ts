@@ -7,7 +7,13 @@ import ts from "typescript";
 import { heirsOf, implementersOf } from "../program/class-makers.ts";
 import { isLeft, meansToEnd } from "./field-deeds.ts";
 import type { Owner } from "../../owner.ts";
-import { endingOfLiteral, literalsOf } from "./literal-holders.ts";
+import {
+  endingOfLiteral,
+  isNamedType,
+  literalsOf,
+  namedBy,
+  type NamedType,
+} from "./literal-holders.ts";
 import type { Oracle } from "../program/oracle.ts";
 import type { Owned, Ownership } from "../program/ownership.ts";
 import {
@@ -62,7 +68,7 @@ export class Holders {
   /** The name of what ends an instance of a class that holds owned values. */
   endingNameOf(node: ts.Declaration | undefined): string | undefined {
     if (!node || node.getSourceFile().isDeclarationFile) return undefined;
-    if (!(ts.isClassLike(node) || ts.isObjectLiteralExpression(node) || isNamed(node)))
+    if (!(ts.isClassLike(node) || ts.isObjectLiteralExpression(node) || isNamedType(node)))
       return undefined;
     if (this.#endings.has(node)) return this.#endings.get(node);
     if (this.#busy.has(node)) {
@@ -74,7 +80,7 @@ export class Holders {
     try {
       const found = ts.isClassLike(node)
         ? (endingNameOf(node, this.#ask) ?? this.#endingOfHeirs(node))
-        : (endingOfLiterals(node, this.#ask) ?? this.#endingOfImplementers(node));
+        : (this.#endingOfLiterals(node) ?? this.#endingOfImplementers(node));
       const complete = this.#ownership.cuts === before || this.#busy.size === 1;
       if (found !== undefined || complete) this.#endings.set(node, found);
       return found;
@@ -97,14 +103,29 @@ export class Holders {
       .find((name) => name !== undefined);
   }
 
+  /**
+   * The name of what ends an object that a function returns, as its type or under a name. GPU
+   * objects are ended by what is called so; other names mean too much.
+   */
+  #endingOfLiterals(node: ts.ObjectLiteralExpression | NamedType): string | undefined {
+    const all = ts.isObjectLiteralExpression(node) ? [node] : literalsOf(this.#oracle, node);
+    const counts = (owned: Owned): boolean => Array.isArray(owned.owner.types);
+    const isEnding = (name: string): boolean =>
+      this.#ask.anyName ? isEndingName(name) : final.includes(name);
+    const [first, ...others] = all.map((literal) =>
+      endingOfLiteral(literal, { ...this.#ask, isEndingName: isEnding, counts }),
+    );
+    return others.every((other) => other === first) ? first : undefined;
+  }
+
   /** `interface Pass { dispose(): void }`: all classes that implement it hold something. */
-  #endingOfImplementers(
-    node: ts.ObjectLiteralExpression | ts.InterfaceDeclaration,
-  ): string | undefined {
-    if (!ts.isInterfaceDeclaration(node)) return undefined;
+  #endingOfImplementers(node: ts.ObjectLiteralExpression | NamedType): string | undefined {
+    if (ts.isObjectLiteralExpression(node)) return undefined;
     if (!node.members.some((m) => m.name !== undefined && final.includes(memberName(m.name))))
       return undefined;
-    const [first, ...others] = implementersOf(this.#oracle, node).map((c) => this.endingNameOf(c));
+    const [first, ...others] = implementersOf(this.#oracle, namedBy(node)).map((c) =>
+      this.endingNameOf(c),
+    );
     return first !== undefined && others.every((other) => other === first) ? first : undefined;
   }
 
@@ -116,22 +137,6 @@ export class Holders {
       this.#emptying.set(method, (found = endsHeld(method, method.parent, this.#ask)));
     return found;
   }
-}
-
-const isNamed = ts.isInterfaceDeclaration;
-
-/** The name of what ends an object that a function returns, as its type or an interface. */
-function endingOfLiterals(
-  node: ts.ObjectLiteralExpression | ts.InterfaceDeclaration,
-  ask: ClassQuestions,
-): string | undefined {
-  const all = ts.isInterfaceDeclaration(node) ? literalsOf(node) : [node];
-  const counts = (owned: Owned): boolean =>
-    Array.isArray(owned.owner.types) && (isByProtocol(owned.owner) || isHeld(owned));
-  const [first, ...others] = all.map((literal) =>
-    endingOfLiteral(literal, { ...ask, isEndingName, counts }),
-  );
-  return others.every((other) => other === first) ? first : undefined;
 }
 
 /** The method that ends an object of a class: "dispose", or what the class calls it. */

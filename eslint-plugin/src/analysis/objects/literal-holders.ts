@@ -7,6 +7,9 @@ import ts from "typescript";
 import { nameOf } from "../program/call-sites.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { endsAt, getsNothing } from "./field-deeds.ts";
+import { sourcesOf } from "../program/call-index.ts";
+import { grouped } from "../program/field-index.ts";
+import type { Oracle } from "../program/oracle.ts";
 import type { Owned } from "../program/ownership.ts";
 import {
   hasBody,
@@ -28,28 +31,74 @@ interface LiteralQuestions {
   counts(owned: Owned): boolean;
 }
 
-/** The objects that functions of a file return under the name of an interface. */
-export function literalsOf(node: ts.InterfaceDeclaration): ts.ObjectLiteralExpression[] {
-  const found: ts.ObjectLiteralExpression[] = [];
-  const visit = (inner: ts.Node): void => {
-    if (hasBody(inner) && inner.type && isNameOf(inner.type, node))
-      for (const value of returnsOf(inner)) {
-        const bare = unwrap(value);
-        if (ts.isObjectLiteralExpression(bare)) found.push(bare);
-      }
-    ts.forEachChild(inner, visit);
-  };
-  visit(node.getSourceFile());
-  return found;
+/** An interface, or what a name stands for: `type Pass = { dispose(): void }`. */
+export type NamedType =
+  ts.InterfaceDeclaration | (ts.TypeLiteralNode & { parent: ts.TypeAliasDeclaration });
+
+/** Whether a declaration is that of such a type. */
+export const isNamedType = (node: ts.Node): node is NamedType =>
+  ts.isInterfaceDeclaration(node) ||
+  (ts.isTypeLiteralNode(node) && ts.isTypeAliasDeclaration(node.parent));
+
+/** What says the name of such a type. */
+export const namedBy = (node: NamedType): ts.InterfaceDeclaration | ts.TypeAliasDeclaration =>
+  ts.isInterfaceDeclaration(node) ? node : node.parent;
+
+/** The objects that functions of the program return under the name of a type. */
+export function literalsOf(oracle: Oracle, node: NamedType): ts.ObjectLiteralExpression[] {
+  const declaration = namedBy(node);
+  const { facts, program } = oracle;
+  return (facts.of(program, makersByName).get(declaration.name.text) ?? [])
+    .filter(({ name }) => oracle.declarationAt(name) === declaration)
+    .flatMap(({ fn }) => returnsOf(fn).map(unwrap).filter(ts.isObjectLiteralExpression));
+}
+
+/** A function, and the name of the type that it says it gives. */
+interface Maker {
+  fn: FunctionWithBody;
+  name: ts.Identifier;
+}
+
+/** The functions of a program by the name of what they give. */
+const makersByName = (
+  program: ts.Program,
+  facts: Oracle["facts"],
+): ReadonlyMap<string, readonly Maker[]> => {
+  const files = facts.of(program, sourcesOf);
+  const aliases = new Map(files.flatMap((file) => facts.of(file, functionTypes)));
+  return grouped(
+    files
+      .flatMap((file) => facts.functions(file))
+      .flatMap((fn): Maker[] => {
+        const name = nameOfResult(fn.type ?? givenType(fn, aliases));
+        return name ? [{ fn, name }] : [];
+      }),
+    ({ name }) => name.text,
+  );
+};
+
+/** `type Create = (d: GPUDevice) => Painter`: what functions give that are said to be such. */
+const functionTypes = (file: ts.SourceFile): readonly (readonly [string, ts.TypeNode])[] =>
+  file.statements.flatMap((at) =>
+    ts.isTypeAliasDeclaration(at) && ts.isFunctionTypeNode(at.type)
+      ? [[at.name.text, at.type.type] as const]
+      : [],
+  );
+
+/** `const create: Create = (d) => …`. */
+function givenType(
+  { parent }: FunctionWithBody,
+  aliases: ReadonlyMap<string, ts.TypeNode>,
+): ts.TypeNode | undefined {
+  const type = ts.isVariableDeclaration(parent) ? parent.type : undefined;
+  return type && ts.isTypeReferenceNode(type) ? aliases.get(type.typeName.getText()) : undefined;
 }
 
 /** `Painter`, or `Promise<Painter>`. */
-function isNameOf(type: ts.TypeNode, node: ts.InterfaceDeclaration): boolean {
-  if (!ts.isTypeReferenceNode(type) || !ts.isIdentifier(type.typeName)) return false;
+function nameOfResult(type: ts.TypeNode | undefined): ts.Identifier | undefined {
+  if (!type || !ts.isTypeReferenceNode(type) || !ts.isIdentifier(type.typeName)) return undefined;
   const [first] = type.typeArguments ?? [];
-  return type.typeName.text === "Promise" && first
-    ? isNameOf(first, node)
-    : type.typeName.text === node.name.text;
+  return type.typeName.text === "Promise" && first ? nameOfResult(first) : type.typeName;
 }
 
 /** The name of what ends an object that a function returns. */

@@ -65,10 +65,10 @@ const implementersByName = (
     ({ name }) => name.text,
   );
 
-/** The classes of the program that say they implement an interface. */
+/** The classes of the program that say they implement a type. */
 export const implementersOf = (
   oracle: Oracle,
-  node: ts.InterfaceDeclaration,
+  node: ts.InterfaceDeclaration | ts.TypeAliasDeclaration,
 ): readonly ts.ClassLikeDeclaration[] =>
   (oracle.facts.of(oracle.program, implementersByName).get(node.name.text) ?? []).flatMap(
     ({ holder, name }) => (oracle.declarationAt(name) === node ? [holder] : []),
