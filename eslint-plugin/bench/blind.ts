@@ -206,6 +206,7 @@ function hunksOf(git: string, fix: Fix): Hunk[] {
 /**
  * Whether a report before the fix has no counterpart after it, that says the same of the line, or
  * fewer values of the stretch are reported: one report names the values of an expression together.
+ * What is lost where an `await` rejects is another leak than what is lost in any case.
  */
 function isGone(
   report: Report,
@@ -218,8 +219,12 @@ function isGone(
     const start = h.removed === 0 ? h.before + 1 : h.before;
     if (report.line < start) break;
     if (report.line < start + h.removed) {
+      const isAlike = ({ kind }: Report): boolean =>
+        (kind === "rejects") === (report.kind === "rejects");
       const count = (list: readonly Report[], from: number, length: number): number =>
-        total(list.filter((r) => r.line >= from && r.line < from + length).map(valuesOf));
+        total(
+          list.filter((r) => r.line >= from && r.line < from + length && isAlike(r)).map(valuesOf),
+        );
       return count(after, h.after, h.added) < count(before, h.before, h.removed);
     }
     shift += h.added - h.removed;
