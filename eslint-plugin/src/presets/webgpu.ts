@@ -15,6 +15,7 @@ const lent = [
     "createBindGroup",
   ],
   ...["setVertexBuffer", "setIndexBuffer", "setBindGroup", "beginRenderPass", "beginComputePass"],
+  "configure",
   ...["drawIndirect", "drawIndexedIndirect", "dispatchWorkgroupsIndirect", "resolveQuerySet"],
 ];
 

@@ -363,7 +363,10 @@ function ownedInitially(
 ): Owned | null {
   const value = declaration.initializer && unwrap(declaration.initializer);
   if (value && isEmptyContainer(value)) return ownedList(context, valuesPut(context, declaration));
-  if (value && !isNullish(value)) return context.ownedAt(value);
+  if (value && !isNullish(value)) {
+    const owned = context.ownedAt(value);
+    if (owned || isConstant(declaration)) return owned;
+  }
   const { parent } = declaration.parent;
   if (ts.isForOfStatement(parent)) {
     const list = context.ownedAt(parent.expression);
@@ -380,6 +383,9 @@ function ownedInitially(
   }
   return null;
 }
+
+const isConstant = (declaration: ts.VariableDeclaration): boolean =>
+  (ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const) !== 0;
 
 /** `const [a, b] = tf.split(…)`, or a name that is used as a value. */
 function ownedElement(context: UntypedContext, element: ts.BindingElement): Owned | null {
