@@ -5,9 +5,10 @@
  */
 import ts from "typescript";
 import { sourcesOf } from "../program/call-index.ts";
-import { nameOf } from "../program/call-sites.ts";
+import { callSitesOf, nameOf } from "../program/call-sites.ts";
+import { isExported } from "../program/exported.ts";
 import { handedTo } from "../transfer/callbacks.ts";
-import { isEmptiedBetween } from "../lists/emptied-between.ts";
+import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
 import { endingsOf } from "../objects/endings.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { accessesByName } from "../program/field-index.ts";
@@ -26,7 +27,9 @@ import {
   calleeNameNode,
   hasBody,
   isEmptyContainer,
+  isEquality,
   isNullish,
+  isPrivate,
   isTarget,
   someWithin,
   unwrap,
@@ -62,8 +65,32 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (home && isEmptiedBetween(session, home, slot.mentions)) return [];
     if (home && hasBody(home) && isAskedByCallers(session, home, slot.mentions)) return [];
     if (!again || fillsSeveral(node) || isOnlyLocal(session, slot)) return [];
+    if (isToggled(slot, node)) return [];
     return [{ node, owned }];
   });
+}
+
+/**
+ * `if (on === this.on) return; if (on) this.x = make(); else { …; this.x = null; }`: filled where
+ * it was empty, since a function goes on only for what is not so already.
+ */
+function isToggled({ mentions }: Slot, node: ts.Node): boolean {
+  const test = ts.findAncestor(node, ts.isIfStatement);
+  if (!test?.elseStatement || !ts.isBlock(test.parent)) return false;
+  const given = unwrap(test.expression);
+  const switched = ts.isPrefixUnaryExpression(given) ? unwrap(given.operand) : given;
+  if (!ts.isIdentifier(switched)) return false;
+  const other = within(node, test.thenStatement) ? test.elseStatement : test.thenStatement;
+  const isEmptiedThere = mentions.some((m) => within(m, other) && isEmptied(m));
+  const speaks = (at: ts.Node): boolean => ts.isIdentifier(at) && at.text === switched.text;
+  const isGuard = (at: ts.Statement): boolean =>
+    at.end <= test.pos &&
+    ts.isIfStatement(at) &&
+    ts.isBinaryExpression(at.expression) &&
+    isEquality(at.expression) &&
+    someWithin(at.expression, speaks) &&
+    someWithin(at.thenStatement, ts.isReturnStatement);
+  return isEmptiedThere && test.parent.statements.some(isGuard);
 }
 
 /** `grid.cells.destroy(); grid.resize(w);`: who has it made anew ends what the field held. */
@@ -183,7 +210,20 @@ function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
     lost === "repeated"
       ? surelyRunsOften(session, place)
       : runsOften(session, place, policy === "protocol");
-  return isOften || isEffectAgain(place) || replacesAnother(session, place);
+  return (
+    isOften ||
+    isEffectAgain(place) ||
+    replacesAnother(session, place) ||
+    (session.settings.untilExit === "reported" && isOfferedToLoad(session, place))
+  );
+}
+
+/** `load(url)` of an exported class, which others may call for the next one, too. */
+function isOfferedToLoad({ oracle }: Session, fn: ts.Node): boolean {
+  if (!ts.isMethodDeclaration(fn) || fn.parameters.length === 0 || isPrivate(fn)) return false;
+  if (!/^(load|open|import|read)([A-Z_]|$)/.test(nameOf(fn) ?? "") || !hasBody(fn)) return false;
+  const { calls, values } = callSitesOf(oracle, fn, "program");
+  return calls.length + values.length === 0 && isExported(oracle.facts, fn);
 }
 
 /** Whether every function that fills a slot ends what it put there before it returns. */

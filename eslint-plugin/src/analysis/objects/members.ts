@@ -304,10 +304,12 @@ function isOfOther(at: ts.Node, member: ts.Node): boolean {
   return someWithin(member, isDeclared);
 }
 
-/** The methods of a class that have a body, by name. */
+/** The methods and setters of a class that have a body, by name. */
 const methodsOf = (node: ts.ClassLikeDeclaration): readonly Named[] =>
   node.members.flatMap((m) =>
-    ts.isMethodDeclaration(m) && m.body ? [{ name: memberName(m.name), method: m }] : [],
+    (ts.isMethodDeclaration(m) || ts.isSetAccessorDeclaration(m)) && m.body
+      ? [{ name: memberName(m.name), method: m }]
+      : [],
   );
 interface Named {
   name: string;
