@@ -31,13 +31,20 @@ export function isLostWhenTaken(session: Session, taken: ts.CallExpression): boo
   return looks && staysUnnamed(session, taken);
 }
 
-/** `xs.splice(xs.indexOf(x), 1); x.dispose();`: the function has what it takes out by its name. */
+/**
+ * `xs.splice(xs.indexOf(x), 1); x.dispose();`: the function has what it takes out by its name; of
+ * things of an interface, who gives it one has.
+ */
 function isEndedByName(session: Session, taken: ts.CallExpression): boolean {
   const home = enclosingFunction(taken);
   const [at] = taken.arguments;
   if (!home || !at) return false;
   const value = valueSought(session, at);
-  return value !== undefined && endsByName(session, value, home);
+  if (!value) return false;
+  const source = session.oracle.declarationAt(value);
+  const type = source && ts.isParameter(source) && source.parent === home ? source.type : undefined;
+  const kind = type && ts.isTypeReferenceNode(type) && session.oracle.declarationAt(type.typeName);
+  return (kind && ts.isInterfaceDeclaration(kind)) || endsByName(session, value, home);
 }
 
 /** The `x` of `xs.indexOf(x)`, or of a constant that is given that. */
