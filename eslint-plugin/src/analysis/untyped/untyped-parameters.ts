@@ -19,9 +19,15 @@ export interface ParameterContext extends NameContext, References {
   callsNamed(name: string): readonly CallLike[];
 }
 
-/** A list of values such as one; not of records that may hold what is somebody else's. */
-export const listOfSuch = ({ shape, owner }: Owned): Owned | null =>
-  shape === "record" && owner.policy === "generic" ? null : several(owner);
+/** A list of values such as one, or of records that hold such values. */
+export const listOfSuch = ({ shape, owner, fields }: Owned): Owned =>
+  shape === "record" && owner.policy === "generic"
+    ? { ...several(owner), each: "record", fields }
+    : several(owner);
+
+/** What a list of no known type has in it. */
+export const elementOf = ({ owner, each, fields }: Owned): Owned =>
+  each === "record" ? { ...single(owner), shape: "record", fields } : single(owner);
 
 /** What a parameter of no known type owns. */
 export function ownedParameter(
@@ -61,7 +67,7 @@ function byTurn(context: ParameterContext, parameter: ts.ParameterDeclaration): 
   const { expression } = node;
   if (!ts.isPropertyAccessExpression(expression) || !turns.has(expression.name.text)) return null;
   const list = context.ownedAt(expression.expression);
-  return list?.shape === "many" ? single(list.owner) : null;
+  return list?.shape === "many" ? elementOf(list) : null;
 }
 const turns = new Set(["forEach", "map", "flatMap", "filter", "find", "some", "every"]);
 

@@ -5,7 +5,7 @@
 import ts from "typescript";
 import { single, type Owned } from "../program/ownership.ts";
 import { calleeNameNode, isNullish, isScript, memberName, unwrap } from "../program/syntax.ts";
-import type { ParameterContext } from "./untyped-parameters.ts";
+import { elementOf, type ParameterContext } from "./untyped-parameters.ts";
 
 /** The value that an object literal gives a property. */
 export function givenTo(declaration: ts.Declaration | undefined): ts.Expression | undefined {
@@ -56,7 +56,7 @@ export function ownedOfEntry(context: ParameterContext, element: ts.BindingEleme
       ? (walked.arguments[0] ?? access.expression)
       : walked;
   const held = context.ownedAt(table);
-  return held?.shape === "many" ? single(held.owner) : null;
+  return held?.shape === "many" ? elementOf(held) : null;
 }
 
 const fieldOf = (record: Owned | null, field: string): Owned | null =>

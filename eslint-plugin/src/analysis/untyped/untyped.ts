@@ -23,7 +23,14 @@ import {
   valuesOf,
   type CallLike,
 } from "../program/syntax.ts";
-import { listOfSuch, byUse, joinsOwned, ownedParameter, usesOf } from "./untyped-parameters.ts";
+import {
+  byUse,
+  elementOf,
+  joinsOwned,
+  listOfSuch,
+  ownedParameter,
+  usesOf,
+} from "./untyped-parameters.ts";
 import { assignedNames } from "./globals.ts";
 import { ownedField, type FieldContext } from "./untyped-fields.ts";
 import { ownedRef, ownedState } from "./untyped-hooks.ts";
@@ -57,7 +64,7 @@ function ownedByName(context: UntypedContext, node: ts.Node): Owned | null {
     return ownedField(context, value) ?? ownedRef(context, value) ?? ownedByAccess(context, value);
   if (!ts.isElementAccessExpression(value)) return null;
   const list = context.ownedAt(value.expression);
-  return list?.shape === "many" ? single(list.owner) : null;
+  return list?.shape === "many" ? elementOf(list) : null;
 }
 
 const ownedChoice = (context: UntypedContext, a: ts.Expression, b: ts.Expression): Owned | null =>
@@ -123,7 +130,7 @@ function ownedOfList(context: UntypedContext, call: ts.CallExpression): Owned | 
   if (!parting.has(text) && !taking.has(text)) return null;
   const list = context.ownedAt(expression.expression);
   if (list?.shape !== "many") return null;
-  return (taking.has(text) ? single : several)(list.owner);
+  return taking.has(text) ? elementOf(list) : { ...list, nullable: false };
 }
 /** What `Object.values(table)` gives. */
 function listOf(context: UntypedContext, table: ts.Expression): Owned | null {
@@ -370,7 +377,7 @@ function ownedInitially(
   const { parent } = declaration.parent;
   if (ts.isForOfStatement(parent)) {
     const list = context.ownedAt(parent.expression);
-    return list?.shape === "many" ? single(list.owner) : null;
+    return list?.shape === "many" ? elementOf(list) : null;
   }
   for (const id of usesOf(context, declaration)) {
     const { parent: store } = id;
@@ -401,7 +408,7 @@ function ownedElement(context: UntypedContext, element: ts.BindingElement): Owne
     const list = context.ownedAt(value);
     const given = list ? placesGiven(context, value, pattern.elements.indexOf(element)) : [];
     if (given.some((place) => !context.ownedAt(place))) return null; // `[xs, ys, words]`
-    if (list) return list.shape === "many" ? single(list.owner) : null;
+    if (list) return list.shape === "many" ? elementOf(list) : null;
   }
   return (
     ownedOfEntry(context, element) ??
