@@ -4,6 +4,7 @@
  * it is its own. Used by `removals.ts`.
  */
 import ts from "typescript";
+import { isHolder } from "../../owner.ts";
 import { ownsElements } from "../objects/ended-elements.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isOwnList, onlyUsed } from "../fresh/fresh-variables.ts";
@@ -44,7 +45,8 @@ function isEndedByName(session: Session, taken: ts.CallExpression): boolean {
   const source = session.oracle.declarationAt(value);
   const type = source && ts.isParameter(source) && source.parent === home ? source.type : undefined;
   const kind = type && ts.isTypeReferenceNode(type) && session.oracle.declarationAt(type.typeName);
-  return (kind && ts.isInterfaceDeclaration(kind)) || endsByName(session, value, home);
+  const owner = kind && ts.isInterfaceDeclaration(kind) && session.oracle.ownedAt(value)?.owner;
+  return (owner && isHolder(owner, session.settings)) || endsByName(session, value, home);
 }
 
 /** The `x` of `xs.indexOf(x)`, or of a constant that is given that. */
