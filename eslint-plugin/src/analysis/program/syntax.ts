@@ -114,7 +114,7 @@ export const isEmptyContainer = (node: ts.Expression): boolean =>
   (ts.isArrayLiteralExpression(node) && node.elements.length === 0) ||
   (ts.isObjectLiteralExpression(node) && node.properties.length === 0) ||
   (ts.isNewExpression(node) &&
-    (node.arguments ?? []).length === 0 &&
+    (node.arguments ?? []).length <= (node.expression.getText() === "Array" ? 1 : 0) &&
     /^(Map|Set|Array)$/.test(node.expression.getText()));
 
 /** The values of `[a, b]` and of `await Promise.all([a, b])`; nothing of a list with a spread. */
