@@ -206,7 +206,7 @@ function hunksOf(git: string, fix: Fix): Hunk[] {
 /**
  * Whether a report before the fix has no counterpart after it, that says the same of the line, or
  * fewer values of the stretch are reported: one report names the values of an expression together.
- * What is lost where an `await` rejects is another leak than what is lost in any case.
+ * What is lost where something throws is another leak than what is lost in any case.
  */
 function isGone(
   report: Report,
@@ -219,8 +219,7 @@ function isGone(
     const start = h.removed === 0 ? h.before + 1 : h.before;
     if (report.line < start) break;
     if (report.line < start + h.removed) {
-      const isAlike = ({ kind }: Report): boolean =>
-        (kind === "rejects") === (report.kind === "rejects");
+      const isAlike = (other: Report): boolean => isExceptional(other) === isExceptional(report);
       const count = (list: readonly Report[], from: number, length: number): number =>
         total(
           list.filter((r) => r.line >= from && r.line < from + length && isAlike(r)).map(valuesOf),
@@ -232,6 +231,10 @@ function isGone(
   const { rule, kind } = report;
   return !after.some((r) => r.rule === rule && r.kind === kind && r.line === report.line + shift);
 }
+
+/** Lost where a `throw` or an `await` that rejects is the way out. */
+const isExceptional = ({ kind, message }: Report): boolean =>
+  kind === "rejects" || /when line \d+ throws/.test(message);
 
 /** How many values a report names as never freed. */
 const valuesOf = ({ message }: Report): number =>
