@@ -198,6 +198,72 @@ export async function ended(): Promise<number> {
   "tenure",
 );
 
+finds(
+  "what the callback of a promise ends",
+  `declare const known: Map<string, GPUBuffer>;
+export function read(d: GPUDevice): void {
+  const b = d.createBuffer({ size: 4 }); // !
+  void b.mapAsync(1).then(() => {
+    console.log(b.getMappedRange());
+    b.destroy();
+  });
+}
+export function both(d: GPUDevice): Promise<void> {
+  const a = d.createBuffer({ size: 4 }); // !
+  const b = d.createBuffer({ size: 4 }); // !
+  return Promise.all([a.mapAsync(1), b.mapAsync(1)]).then(() => {
+    a.destroy();
+    b.destroy();
+  });
+}
+export function logged(d: GPUDevice): void {
+  const b = d.createBuffer({ size: 4 }); // !
+  b.mapAsync(1)
+    .then(() => b.destroy())
+    .catch((error: unknown) => {
+      console.error(error);
+    });
+}
+export function ended(d: GPUDevice): void {
+  const b = d.createBuffer({ size: 4 });
+  b.mapAsync(1)
+    .then(() => b.destroy())
+    .catch(() => b.destroy());
+}
+export function lastly(d: GPUDevice): void {
+  const b = d.createBuffer({ size: 4 });
+  void b
+    .mapAsync(1)
+    .then(() => b.getMappedRange())
+    .finally(() => b.destroy());
+}
+export function two(d: GPUDevice): void {
+  const b = d.createBuffer({ size: 4 });
+  void b.mapAsync(1).then(
+    () => b.destroy(),
+    () => b.destroy(),
+  );
+}
+export function done(d: GPUDevice): void {
+  const b = d.createBuffer({ size: 4 });
+  void (d.queue as any).onSubmittedWorkDone().then(() => b.destroy());
+}
+export async function guarded(d: GPUDevice): Promise<void> {
+  const b = d.createBuffer({ size: 4 });
+  try {
+    await b.mapAsync(1).then(() => b.destroy());
+  } catch {
+    b.destroy();
+  }
+}
+export function given(d: GPUDevice, b: GPUBuffer): void {
+  const c = known.get("c") ?? b;
+  void b.mapAsync(1).then(() => b.destroy());
+  void c.mapAsync(1).then(() => c.destroy());
+}
+`,
+);
+
 /** What is said of the first value, and the text after the suggestion. */
 function cured(code: string, preset = "webgpu"): [message: string, text: string] {
   const types = preset === "webgpu" ? gpuTypes : "";

@@ -8,6 +8,8 @@ import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/fresh/consume.ts";
 import type { Cell } from "../analysis/flow/cells.ts";
 import type { Problem } from "../analysis/flow/flow.ts";
+import { endedByThen } from "../analysis/flow/then-endings.ts";
+import { pilesUp } from "../analysis/trails/runs-often.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import { endsDevice } from "../analysis/objects/endings.ts";
 import { lasts } from "../analysis/transfer/keeps.ts";
@@ -74,7 +76,7 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     sometimesEnd:
       "`{{ variable }}` is not {{ ended }} on every path; {{ cure }} on the others too.",
     rejects:
-      "`{{ variable }}` is not {{ ended }} when the `await` on line {{ line }} rejects; " +
+      "`{{ variable }}` is not {{ ended }} when the {{ what }} on line {{ line }} rejects; " +
       "{{ cover }}.",
     partly:
       "`{{ variable }}` may be new here, and is never {{ ended }} then; make it new on every " +
@@ -127,7 +129,10 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     }
   },
   last(file, options, report) {
-    if (options.paths === "all") reportLeaks(file, file.exceptional.filter(isUntold(file)), report);
+    if (options.paths === "all") {
+      reportLeaks(file, file.exceptional.filter(isUntold(file)), report);
+      reportEndedByThen(file, report);
+    }
     for (const { made, at, label, isField, owned } of file.endless) {
       const { owner } = owned;
       if (isField) continue;
@@ -169,9 +174,30 @@ function reportLeaks(
         line: exit ?? "",
         cure: cureFor(file, problem),
         how: exit ? wordFor(exit) : "",
+        what: "`await`",
         cover: coverFor(file, cell),
       },
       ...curesOf(file, problem),
+    });
+  }
+}
+
+/** Reports what only the callback of a `then` ends. */
+function reportEndedByThen(file: FileAnalysis, report: (f: Finding<Id>) => void): void {
+  for (const { name, value, owned, then } of endedByThen(file.session, file.file)) {
+    const scopes = owned.owner.scopes.length > 0 && !lasts(file.session, value);
+    if (scopes && file.session.scopeAt(value) !== "out") continue;
+    if (!pilesUp(file.session, owned, value)) continue;
+    report({
+      mark: markOf(value),
+      messageId: "rejects",
+      data: {
+        variable: name.text,
+        ended: ended(owned.owner),
+        what: "promise",
+        line: then,
+        cover: `${toEnd(owned.owner)} it in \`finally\``,
+      },
     });
   }
 }

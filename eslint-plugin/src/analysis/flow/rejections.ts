@@ -21,9 +21,11 @@ const surelyKept = /^(allSettled|catch|onSubmittedWorkDone|nextFrame|sleep|delay
 
 /** Whether what is waited for may reject, as far as one can tell. */
 export const mayReject = (oracle: Oracle, { expression }: ts.AwaitExpression): boolean =>
-  !isKept(oracle, unwrap(expression));
+  !isKept(oracle, expression);
 
-function isKept(oracle: Oracle, promise: ts.Expression): boolean {
+/** Whether a promise surely does not reject. */
+export function isKept(oracle: Oracle, given: ts.Expression): boolean {
+  const promise = unwrap(given);
   if (ts.isNewExpression(promise)) return neverRejects(promise);
   if (ts.isPropertyAccessExpression(promise)) return promise.name.text === "lost";
   if (!ts.isCallExpression(promise)) return ts.isLiteralExpression(promise);
