@@ -15,6 +15,7 @@ import { endsDevice } from "../analysis/objects/endings.ts";
 import { lasts } from "../analysis/transfer/keeps.ts";
 import { halfEnded } from "../analysis/objects/half-ended.ts";
 import { leftFields } from "../analysis/objects/left-fields.ts";
+import type { Owned } from "../analysis/program/oracle.ts";
 import { leftElements } from "../analysis/lists/partial-lists.ts";
 import { hasBody, unwrap } from "../analysis/program/syntax.ts";
 import { onlyLooksAt } from "../analysis/transfer/transfer.ts";
@@ -156,8 +157,7 @@ function reportLeaks(
   for (const problem of problems) {
     if (problem.kind !== "leak") continue;
     const { cell, exit, site } = problem;
-    const scopes = cell.owned.owner.scopes.length > 0 && !lasts(file.session, site.value);
-    if (scopes && file.session.scopeAt(site.value) !== "out") continue;
+    if (isFreedByScope(file, cell.owned, site.value)) continue;
     if (goesWithDevice(file, problem)) continue;
     const whole = wholeOf(file, problem);
     if (whole && (told.has(whole) || isEndedWhole(file, whole))) continue;
@@ -182,11 +182,14 @@ function reportLeaks(
   }
 }
 
+/** Whether a scope may free a value that is made at an expression. */
+const isFreedByScope = ({ session }: FileAnalysis, { owner }: Owned, at: ts.Expression): boolean =>
+  owner.scopes.length > 0 && !lasts(session, at) && session.scopeAt(at) !== "out";
+
 /** Reports what only the callback of a `then` ends. */
 function reportEndedByThen(file: FileAnalysis, report: (f: Finding<Id>) => void): void {
   for (const { name, value, owned, then } of endedByThen(file.session, file.file)) {
-    const scopes = owned.owner.scopes.length > 0 && !lasts(file.session, value);
-    if (scopes && file.session.scopeAt(value) !== "out") continue;
+    if (isFreedByScope(file, owned, value)) continue;
     if (!pilesUp(file.session, owned, value)) continue;
     report({
       mark: markOf(value),

@@ -169,7 +169,7 @@ export class Flow {
   // ---- transfer ----
 
   private transfer({ events }: Segment, state: State, until = events.length): State {
-    for (const event of events.slice(0, until)) this.apply(state, event);
+    for (let at = 0; at < until; at++) this.apply(state, events[at]!);
     return state;
   }
 

@@ -7,7 +7,7 @@ import type { Cell } from "./cells.ts";
 import type { FunctionPaths, Segment } from "./events.ts";
 import { nil, owned, type State, type Value } from "./states.ts";
 import type { Oracle } from "../program/oracle.ts";
-import { calleeNameNode, hasBody, someWithin, unwrap, within } from "../program/syntax.ts";
+import { calleeNameNode, hasBody, unwrap, within } from "../program/syntax.ts";
 
 /** A variable that owns a value where a function may end by a rejection. */
 export interface LeftByRejection {
@@ -106,5 +106,5 @@ const speaksIn = (block: ts.Node, names: Set<Cell>, segments: readonly Segment[]
 
 const endsInThrow = ({ statements }: ts.Block): boolean => {
   const last = statements.at(-1);
-  return last !== undefined && ts.isThrowStatement(last) && !someWithin(last, ts.isFunctionLike);
+  return last !== undefined && ts.isThrowStatement(last);
 };

@@ -6,13 +6,7 @@
 import ts from "typescript";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
-import {
-  calleeNameNode,
-  someWithin,
-  variableName,
-  within,
-  type CallLike,
-} from "../program/syntax.ts";
+import { calleeNameNode, variableName, within, type CallLike } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
@@ -81,4 +75,4 @@ function mayMiss(
 }
 
 const speaksAfter = ({ catchClause, finallyBlock }: ts.TryStatement, id: ts.Node): boolean =>
-  [catchClause, finallyBlock].some((at) => at !== undefined && someWithin(at, (n) => n === id));
+  [catchClause, finallyBlock].some((at) => at !== undefined && within(id, at));

@@ -10,6 +10,7 @@ import { freeing } from "../objects/endings.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { recurs } from "../trails/made-again.ts";
 import { fieldOfThis, mentionsField } from "../objects/members.ts";
+import { putsIn } from "./puts.ts";
 import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
 import { handedTo } from "../transfer/callbacks.ts";
@@ -35,25 +36,13 @@ export interface LostEntry {
   owned: Owned;
 }
 
-/** A value that is put into a table of a field. */
-interface Put {
-  node: ts.CallExpression | ts.BinaryExpression;
-  table: ts.PropertyAccessExpression;
-  key: ts.Expression;
-  value: ts.Expression;
-}
-
 /** Every such call or assignment of a file. */
 export function lostEntries(session: Session, file: ts.SourceFile): LostEntry[] {
-  const { facts } = session.oracle;
-  const puts = [
-    ...facts.calls(file).flatMap((call) => putByCall(call) ?? []),
-    ...facts.assignments(file).flatMap((store) => putByStore(store) ?? []),
-  ];
-  return puts.flatMap(({ node, table, key, value }) => {
+  return putsIn(session.oracle.facts, file).flatMap(({ node, table: place, key, value }) => {
+    const table = fieldOfThis(place);
     const home = ts.findAncestor(node, ts.isMethodDeclaration);
     const holder = home?.parent;
-    if (!home || !hasBody(home) || !holder || !ts.isClassLike(holder)) return [];
+    if (!table || !home || !hasBody(home) || !holder || !ts.isClassLike(holder)) return [];
     const isCall = ts.isCallExpression(node);
     if (isCall && enclosingFunction(node) !== home) return [];
     if (isCall && session.oracle.ownedAt(table)?.shape !== "many") return [];
@@ -67,28 +56,6 @@ export function lostEntries(session: Session, file: ts.SourceFile): LostEntry[] 
       : isCounted(session, key) && !isForFirst(node, home) && recurs(session, node) && !frees(home);
     return again ? [{ call: node, table: table.getText(), owned }] : [];
   });
-}
-
-/** `this.table.set(key, value)`. */
-function putByCall(call: ts.CallExpression): Put | undefined {
-  const { expression } = call;
-  if (!ts.isPropertyAccessExpression(expression) || expression.name.text !== "set")
-    return undefined;
-  const [key, value, ...rest] = call.arguments;
-  const table = fieldOfThis(expression.expression);
-  return table && key && value && rest.length === 0
-    ? { node: call, table, key: unwrap(key), value }
-    : undefined;
-}
-
-/** `this.table[key] = value`. */
-function putByStore(store: ts.BinaryExpression): Put | undefined {
-  const { left, right, operatorToken } = store;
-  if (!ts.isElementAccessExpression(left)) return undefined;
-  const table = fieldOfThis(left.expression);
-  return table && operatorToken.kind === ts.SyntaxKind.EqualsToken
-    ? { node: store, table, key: unwrap(left.argumentExpression), value: right }
-    : undefined;
 }
 
 /** `if (!this.ready) { this.ready = true; … }`, `if (this.ready) return;`: done once. */

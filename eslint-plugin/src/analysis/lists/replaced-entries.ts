@@ -17,6 +17,7 @@ import { fieldOfThis } from "../objects/members.ts";
 import type { LostEntry } from "./lost-entries.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import { isHandler } from "../trails/runs-often.ts";
+import { putsIn, type Put } from "./puts.ts";
 import { isNowhereElse } from "./removals.ts";
 import { samePlace } from "../program/same-place.ts";
 import { sharedPlace } from "../flow/shared-places.ts";
@@ -36,22 +37,9 @@ const verbs =
   "set|update|put|replace|save|store|remember|change|refresh|record|switch|on|handle|process";
 const replacing = new RegExp(`^(${verbs})([A-Z_]|$)`);
 
-/** A value that is put into a table under a key. */
-interface Put {
-  node: ts.CallExpression | ts.BinaryExpression;
-  table: ts.Expression;
-  key: ts.Expression;
-  value: ts.Expression;
-}
-
 /** Every such loss of a file. */
 export function replacedEntries(session: Session, file: ts.SourceFile): LostEntry[] {
-  const { facts } = session.oracle;
-  const puts = [
-    ...facts.calls(file).flatMap((call) => putByCall(call) ?? []),
-    ...facts.assignments(file).flatMap((store) => putByStore(store) ?? []),
-  ];
-  return puts.flatMap((put) => {
+  return putsIn(session.oracle.facts, file).flatMap((put) => {
     const home = enclosingFunction(put.node);
     if (!home || !hasBody(home)) return [];
     const old = oldOf(session, put);
@@ -74,28 +62,6 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
       : leavesOld(session, home, put, updates);
     return leaves ? [{ call: put.node, table: put.table.getText(), owned }] : [];
   });
-}
-
-/** `table.set(key, value)`. */
-function putByCall(call: ts.CallExpression): Put | undefined {
-  const { expression } = call;
-  const [key, value] = call.arguments;
-  return ts.isPropertyAccessExpression(expression) &&
-    expression.name.text === "set" &&
-    key &&
-    value &&
-    call.arguments.length === 2
-    ? { node: call, table: expression.expression, key: unwrap(key), value }
-    : undefined;
-}
-
-/** `table[key] = value`. */
-function putByStore(store: ts.BinaryExpression): Put | undefined {
-  const { left, right } = store;
-  return ts.isElementAccessExpression(left) &&
-    store.operatorToken.kind === ts.SyntaxKind.EqualsToken
-    ? { node: store, table: left.expression, key: unwrap(left.argumentExpression), value: right }
-    : undefined;
 }
 
 /** A field, what closures share, or a variable of the module that no other file has. */
