@@ -23,18 +23,19 @@ export function isEndedAfter(
   if (!declaration || !home || owned.shape !== "one") return false;
   if (!isConstant(declaration) || enclosingFunction(declaration) !== home) return false;
   return referencesTo(session.oracle, declaration, declaration.name, home).some(
-    (id) => id.pos > call.end && ends(session, id, owned) && isStraightAfter(call, id, home),
+    (id) => id.pos > call.end && endsHere(session, id, owned) && isStraightAfter(call, id, home),
   );
 }
 
-type Constant = ts.VariableDeclaration & { name: ts.Identifier };
+type Constant = (ts.VariableDeclaration | ts.BindingElement) & { name: ts.Identifier };
 
 const isConstant = (node: ts.Declaration): node is Constant =>
-  ts.isVariableDeclaration(node) &&
+  (ts.isVariableDeclaration(node) || ts.isBindingElement(node)) &&
   ts.isIdentifier(node.name) &&
   (ts.getCombinedNodeFlags(node) & ts.NodeFlags.Const) !== 0;
 
-function ends(session: Session, id: ts.Identifier, owned: Owned): boolean {
+/** Whether a mention of a variable ends what it holds, whatever that is. */
+export function endsHere(session: Session, id: ts.Identifier, owned: Owned): boolean {
   const { kind, member, node, conditional } = fateOf(id);
   if (conditional) return false;
   if (kind === "receiver") return isDisposer(owned, member);

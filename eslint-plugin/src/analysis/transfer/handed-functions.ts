@@ -8,6 +8,7 @@ import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { fateOf } from "./fate.ts";
+import { functionsKept } from "./kept-functions.ts";
 import type { Owner } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
@@ -27,12 +28,18 @@ export function lendsToHanded(
   index: number,
   owner: Owner,
 ): boolean {
-  if (owner.policy !== "protocol" || !ts.isCallExpression(call)) return false;
+  if (!ts.isCallExpression(call)) return false;
   const parameter = handedIn(session, call);
-  if (!parameter || isReplaced(session, parameter)) return false;
-  const given = functionsGiven(session, parameter);
+  if (parameter && isReplaced(session, parameter)) return false;
+  const seen = new Set<ts.Node>();
+  const handed = parameter ? functionsGiven(session, parameter, seen) : [];
+  const given =
+    handed.length > 0
+      ? handed
+      : functionsKept(session, call).flatMap((kept) => functionsOf(session, kept, seen));
   if (given.some((fn) => fn && !looksOnly(session, fn, index))) return false;
-  return (given.length > 0 && !given.includes(undefined)) || givesBack(session, call);
+  if (given.length > 0 && !given.includes(undefined)) return true;
+  return parameter !== undefined && owner.policy === "protocol" && givesBack(session, call);
 }
 
 /**
@@ -66,18 +73,37 @@ const isReplaced = ({ oracle }: Session, parameter: ts.ParameterDeclaration): bo
     referencesTo(oracle, declaration, id, parameter.parent).some((m) => m !== id && isTarget(m)),
   );
 
-/** The functions the program hands in for a parameter that is one; undefined for an unseen one. */
+/**
+ * The functions the program hands in for a parameter that is one, also by way of functions that
+ * hand on what they are handed; undefined for an unseen one.
+ */
 function functionsGiven(
   session: Session,
-  { parent, name }: ts.ParameterDeclaration,
-): readonly (FunctionWithBody | undefined)[] {
-  if (!hasBody(parent) || !ts.isIdentifier(name)) return [];
+  parameter: ts.ParameterDeclaration,
+  seen: Set<ts.Node>,
+): Given {
+  const { parent, name } = parameter;
+  if (!hasBody(parent) || !ts.isIdentifier(name) || seen.has(parameter)) return [];
+  seen.add(parameter);
+  const { calls } = callSitesOf(session.oracle, parent, "program");
   const at = parent.parameters.findIndex((p) => p.name === name);
-  return callSitesOf(session.oracle, parent, "program").calls.flatMap((site) => {
+  return calls.flatMap((site) => {
     const argument = site.arguments?.[at];
-    return argument ? [functionHanded(session.oracle, argument)] : [];
+    return argument ? functionsOf(session, argument, seen) : [];
   });
 }
+
+/** The functions that a value may be: itself, or those that a parameter stands for. */
+function functionsOf(session: Session, value: ts.Expression, seen: Set<ts.Node>): Given {
+  const bare = unwrap(value);
+  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+  if (!source || !ts.isParameter(source)) return [functionHanded(session.oracle, value)];
+  if (isReplaced(session, source)) return [undefined];
+  const given = functionsGiven(session, source, seen);
+  return given.length > 0 ? given : [undefined];
+}
+
+type Given = readonly (FunctionWithBody | undefined)[];
 
 /** Whether a function leaves what it gets where it was, or to its own caller. */
 function looksOnly(session: Session, fn: FunctionWithBody, index: number): boolean {
