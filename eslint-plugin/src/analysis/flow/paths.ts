@@ -18,6 +18,7 @@ import {
   slotStoreEvents,
 } from "./slot-events.ts";
 import { Slots } from "./slots.ts";
+import { takenParameters } from "./taken-over.ts";
 import { assignmentEvents, callEvents, declaratorEvents, defaultEvents } from "./value-events.ts";
 
 interface RawSegment {
@@ -127,6 +128,7 @@ class PathReader {
     }
     frame.current.add(segment);
     frame.fresh.push(segment);
+    if (raw.id === this.#reading.path.initialSegment.id) takenParameters(this.#session, frame);
   }
 
   #leave(raw: RawSegment): void {

@@ -15,6 +15,7 @@ import { keptBy, lasts } from "../transfer/keeps.ts";
 import { link, mentionEvents, unpackedNames } from "./mention-events.ts";
 import { isAnything } from "../../owner.ts";
 import type { Freshness, Session } from "../session.ts";
+import { isTakenOver } from "./taken-over.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import {
   elementsGiven,
@@ -199,7 +200,8 @@ function loopVariable(
     cell.kind !== "using" && isOther && elementFreshness(session, expression) === "fresh";
   if (fresh && cell.fields)
     return giveFields(session, frame, cell, loop.expression, "fresh", node, true);
-  if (fresh) return frame.own(cell, loop.expression, node, true, cell.owned.nullable);
+  if (fresh || isTakenOver(session, node, cell.owned))
+    return frame.own(cell, loop.expression, node, true, cell.owned.nullable);
   cell.isLent = true;
   for (const target of [cell, ...(cell.fields?.values() ?? [])])
     setUnowned(frame, target, "borrowed", node);
@@ -240,6 +242,8 @@ function destructure(
     if (fresh && (!rest || cell.owned.shape === "many"))
       for (const target of cell.fields?.values() ?? [cell])
         frame.own(target, source, node, true, target.owned.nullable);
+    else if (isTakenOver(session, element, cell.owned))
+      frame.own(cell, source, node, true, cell.owned.nullable);
     else
       for (const target of [cell, ...(cell.fields?.values() ?? [])])
         setUnowned(frame, target, found ?? "unknown", node);

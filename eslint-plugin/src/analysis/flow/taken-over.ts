@@ -1,0 +1,176 @@
+/**
+ * Taken over: what a function takes out of a list, or is yielded or given for good, and ends itself
+ * at the end of the block: `for (const { input } of jobs.splice(0)) { …; input.dispose(); }`. It is
+ * the function's all along, so that an early way out leaves it behind. Used by `value-events.ts`
+ * and `paths.ts`.
+ */
+import ts from "typescript";
+import type { Frame } from "./events.ts";
+import { callSitesOf } from "../program/call-sites.ts";
+import type { Owned } from "../program/oracle.ts";
+import { boundNames, referencesTo } from "../program/references.ts";
+import {
+  hasBody,
+  isTarget,
+  someWithin,
+  unwrap,
+  within,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
+import type { Session } from "../session.ts";
+import { endsHere } from "../transfer/ended-after.ts";
+import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
+
+/** A variable that is never written again. */
+type Named = (ts.VariableDeclaration | ts.BindingElement) & { name: ts.Identifier };
+
+/** Whether a constant that is not made here is the function's own nevertheless. */
+export function isTakenOver(session: Session, declaration: ts.Node, owned: Owned): boolean {
+  if (!isNamed(declaration) || owned.shape !== "one") return false;
+  const whole = ts.isBindingElement(declaration)
+    ? ts.walkUpBindingElementsAndPatterns(declaration)
+    : declaration;
+  const home = enclosingFunction(declaration);
+  if (!home || !ts.isVariableDeclaration(whole) || !isTaken(session, whole)) return false;
+  const loop = ts.isForOfStatement(whole.parent.parent) ? whole.parent.parent : undefined;
+  const block = loop ? loop.statement : whole.parent.parent.parent;
+  if (!ts.isBlock(block)) return false;
+  const mentions = referencesTo(session.oracle, declaration, declaration.name, home);
+  const end = mentions.find((id) => endsHere(session, id, owned) && isLastOf(id, block));
+  if (!end) return false;
+  const names = boundNames(whole.name, whole).map(({ id }) => id.text);
+  return !block.statements.some(
+    (s) => s.pos > whole.pos && s.pos < end.pos && asksAbout(s, [...names, ...givenFrom(whole)]),
+  );
+}
+
+/** Parameters that every caller gives something new, and that the function ends at its end. */
+export function takenParameters(session: Session, frame: Frame): void {
+  const { root, cells } = frame;
+  if (!hasBody(root) || !ts.isBlock(root.body)) return;
+  const { body, parameters } = root;
+  for (const parameter of parameters) {
+    const { name } = parameter;
+    const cell = cells.of(parameter);
+    if (!cell || cell.owned.shape !== "one" || !ts.isIdentifier(name)) continue;
+    if (parameter.initializer || parameter.dotDotDotToken) continue;
+    const mentions = referencesTo(session.oracle, parameter, name, root);
+    if (mentions.some(isTarget)) continue;
+    const end = mentions.find((id) => endsHere(session, id, cell.owned) && isLastOf(id, body));
+    const before = end ? body.statements.filter((s) => s.pos < end.pos && s.end < end.pos) : [];
+    const names = parameters.flatMap((p) => boundNames(p.name, p).map(({ id }) => id.text));
+    const ways = before.filter((s) => leaves(s, s));
+    if (ways.length === 0 || ways.some((s) => asksAbout(s, names) || saysSo(s))) continue;
+    if (isGivenForGood(session, root, parameters.indexOf(parameter)))
+      frame.own(cell, name, parameter, true, cell.owned.nullable);
+  }
+}
+
+/** `return false`: what tells the caller that the function did not take what it was given. */
+const saysSo = (statement: ts.Statement): boolean =>
+  someWithin(statement, (node) => ts.isReturnStatement(node) && node.expression !== undefined);
+
+/** Whether all that call a function give it something new, which they do not speak of again. */
+function isGivenForGood(session: Session, fn: FunctionWithBody, index: number): boolean {
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  return (
+    calls.length > 0 &&
+    values.length === 0 &&
+    calls.every(({ arguments: given }) => {
+      const value = given?.[index];
+      return value !== undefined && isLeft(session, unwrap(value));
+    })
+  );
+}
+
+/** `model.predict(x)`, or the last mention of a constant that holds it. */
+function isLeft(session: Session, value: ts.Expression): boolean {
+  if (!ts.isIdentifier(value)) return session.freshness(value) === "fresh";
+  const made = session.oracle.declarationAt(value);
+  const home = enclosingFunction(value);
+  if (!made || !isNamed(made) || !ts.isVariableDeclaration(made) || !home) return false;
+  if (!made.initializer || session.freshness(made.initializer) !== "fresh") return false;
+  if (enclosingFunction(made) !== home) return false;
+  return referencesTo(session.oracle, made, made.name, home).every((id) => id.pos <= value.pos);
+}
+
+const isNamed = (node: ts.Node): node is Named =>
+  (ts.isVariableDeclaration(node) || ts.isBindingElement(node)) &&
+  ts.isIdentifier(node.name) &&
+  !(ts.isBindingElement(node) && (node.initializer || node.dotDotDotToken)) &&
+  (ts.getCombinedNodeFlags(node) & ts.NodeFlags.Const) !== 0;
+
+/** Whether a declaration takes out of a list, perhaps by way of another, or is what is yielded. */
+function isTaken({ oracle }: Session, declaration: ts.VariableDeclaration): boolean {
+  const loop = loopOfTurn(declaration);
+  const source = declaration.initializer ?? loop?.expression;
+  const bare = source && unwrap(source);
+  if (!bare) return false;
+  if (ts.isIdentifier(bare)) {
+    const from = oracle.declarationAt(bare);
+    const given = from && ts.isVariableDeclaration(from) ? from.initializer : undefined;
+    if (given && takesOut(unwrap(given))) return true;
+  }
+  return takesOut(bare) || (loop !== undefined && isStream(oracle, loop));
+}
+
+/** `jobs.shift()`, `jobs.splice(0, n)`. */
+const takesOut = (value: ts.Expression): boolean =>
+  ts.isCallExpression(value) &&
+  ts.isPropertyAccessExpression(value.expression) &&
+  /^(pop|shift|splice)$/.test(value.expression.name.text);
+
+/** What is given once and kept by nobody, as lists and tables keep what they hold. */
+const isStream = (oracle: Session["oracle"], loop: ts.ForOfStatement): boolean =>
+  loop.awaitModifier !== undefined || oracle.typeName(loop.expression) === "Generator";
+
+/** What the values that a pattern takes apart come from: `job` of `const { input } = job`. */
+function givenFrom({ initializer }: ts.VariableDeclaration): string[] {
+  const bare = initializer && unwrap(initializer);
+  return bare && ts.isIdentifier(bare) ? [bare.text] : [];
+}
+
+/** Whether a place is a statement of a block, or of the `try` or the `finally` of one. */
+function isLastOf(id: ts.Identifier, block: ts.Block): boolean {
+  const statement = ts.findAncestor(id, ts.isStatement);
+  if (!statement || !ts.isExpressionStatement(statement)) return false;
+  const { parent } = statement;
+  if (parent === block) return true;
+  return (
+    ts.isBlock(parent) &&
+    ts.isTryStatement(parent.parent) &&
+    parent.parent.parent === block &&
+    parent.parent.catchClause?.block !== parent
+  );
+}
+
+/** `if (job.isCancelled) continue`: a way out for a reason that may have ended the value before. */
+function asksAbout(statement: ts.Statement, names: readonly string[]): boolean {
+  const speaks = (node: ts.Node): boolean =>
+    ts.isIdentifier(node) && names.includes(node.text) && !isOfShape(node);
+  return someWithin(statement, (node) => {
+    if (ts.isFunctionLike(node)) return false;
+    const test = ts.isIfStatement(node)
+      ? node.expression
+      : ts.isSwitchStatement(node)
+        ? node.expression
+        : undefined;
+    return test !== undefined && leaves(statement, node) && someWithin(test, speaks);
+  });
+}
+
+/** Whether a way out stands in a branch. */
+const leaves = (statement: ts.Statement, branch: ts.Node): boolean =>
+  someWithin(
+    branch,
+    (node) =>
+      (ts.isReturnStatement(node) ||
+        ts.isThrowStatement(node) ||
+        ts.isBreakOrContinueStatement(node)) &&
+      within(node, statement),
+  );
+
+/** `input.shape[0] > 3`, `input.width === 0`: says nothing of whether somebody has it. */
+const isOfShape = ({ parent }: ts.Identifier): boolean =>
+  ts.isPropertyAccessExpression(parent) &&
+  /^(shape|rank|size|dtype|width|height|byteLength|length)$/.test(parent.name.text);

@@ -1,0 +1,206 @@
+/**
+ * What a function takes out of a list, is yielded or given for good, or shows to functions that
+ * others hand in: it is the function's own, so that an early way out leaves it behind. Each case is
+ * a program of which the lines marked with `// !` are reported with `recommended`, no others.
+ */
+import { suite } from "uvu";
+import plugin from "../src/index.ts";
+import { assert, lines, lint, projectDir } from "./tester.ts";
+import { gpuTypes } from "./webgpu-cases.ts";
+
+const test = suite("taken over");
+const { rules } = plugin.configs.recommended;
+
+function finds(name: string, code: string, preset = "tenure"): void {
+  test(name, () => {
+    const marked = code.split("\n").flatMap((l, i) => (l.includes("// !") ? [i + 1] : []));
+    const text = preset === "webgpu" ? code + gpuTypes : code;
+    const file = preset === "tfjs" ? { file: `${projectDir}script.js` } : {};
+    const found = lines(lint(text, { rules, settings: { presets: [preset] }, ...file }));
+    assert.equal([...new Set(found.map((line) => parseInt(line, 10)))], marked, found.join("\n"));
+  });
+}
+
+finds(
+  "what is taken out of a list",
+  `import { type Tensor } from "tenure";
+interface Job { name: string; input: Tensor; cancelled: boolean; resolve(sum: number): void }
+const jobs: Job[] = [];
+const seen = new Map<string, number>();
+export function ask(job: Job): void { jobs.push(job); }
+export function skips(most: number): void {
+  for (const { name, input, resolve } of jobs.splice(0, most)) { // !
+    const known = seen.get(name);
+    if (known === undefined) continue;
+    resolve(known + input.size);
+    input.dispose();
+  }
+}
+export function asks(most: number): void {
+  for (const { cancelled, input, resolve } of jobs.splice(0, most)) {
+    if (cancelled) continue;
+    resolve(input.size);
+    input.dispose();
+  }
+}
+export function keeps(later: Tensor[]): void {
+  for (const { name, input } of jobs.splice(0)) {
+    if (!seen.has(name)) {
+      later.push(input);
+      continue;
+    }
+    input.dispose();
+  }
+}
+export function fails(work: (job: string) => number): void {
+  for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
+    const { name, input, resolve } = job; // !
+    try {
+      if (input.rank !== 2) throw new RangeError("expected rows");
+      const sum = work(name);
+      input.dispose();
+      resolve(sum);
+    } catch (error) {
+      console.error(error);
+    }
+  }
+}
+/** @takes all */
+export function looks(all: readonly Tensor[], most: number): void {
+  for (const t of all) {
+    if (t.size > most) continue;
+    t.dispose();
+  }
+}`,
+);
+
+finds(
+  "what is yielded",
+  `import { type Tensor } from "tenure";
+interface Step { token: Tensor; logits: Tensor }
+declare function steps(): AsyncGenerator<Step>;
+declare function tell(token: Tensor): Promise<void>;
+export async function run(most: number): Promise<void> {
+  for await (const { token, logits } of steps()) { // !
+    await tell(token);
+    token.dispose();
+    if (--most === 0) break;
+    logits.dispose();
+  }
+}
+export async function ended(most: number): Promise<void> {
+  for await (const { token, logits } of steps()) {
+    await tell(token);
+    token.dispose();
+    logits.dispose();
+    if (--most === 0) break;
+  }
+}`,
+);
+
+finds(
+  "what every caller gives for good",
+  `let canvas = null;
+function show(image) { // !
+  if (!canvas) return;
+  tf.browser.toPixels(image, canvas);
+  image.dispose();
+}
+/** @takes image */
+function draw(image, keep) {
+  if (keep) return;
+  tf.browser.toPixels(image, canvas);
+  image.dispose();
+}
+/** @takes image */
+function take(image) {
+  if (!canvas) return false;
+  tf.browser.toPixels(image, canvas);
+  image.dispose();
+  return true;
+}
+export function open(el) { canvas = el; }
+export function all(x) {
+  show(tf.square(x));
+  draw(tf.neg(x), x.size > 3);
+  const y = tf.abs(x);
+  if (!take(y)) y.dispose();
+}`,
+  "tfjs",
+);
+
+finds(
+  "a buffer that every caller gives for good",
+  `declare const ready: { device: boolean };
+function read(staging: GPUBuffer, size: number): void { // !
+  if (!ready.device) return;
+  staging.unmap();
+  staging.destroy();
+}
+function lend(staging: GPUBuffer): void {
+  if (!ready.device) return;
+  staging.destroy();
+}
+export function all(d: GPUDevice, size: number): void {
+  const staging = d.createBuffer({ size });
+  read(staging, size);
+  const kept = d.createBuffer({ size });
+  lend(kept);
+  kept.destroy();
+}`,
+  "webgpu",
+);
+
+finds(
+  "what is shown to functions that others hand in",
+  `import { valueAndGrad, zeros, type Tensor } from "tenure";
+export class Source {
+  readonly #listeners = new Set<(t: Tensor) => void>();
+  onFrame: ((t: Tensor) => void) | null = null;
+  listen(listener: (t: Tensor) => void): void { this.#listeners.add(listener); }
+  emit(): void {
+    const t = zeros([2]); // !
+    for (const listener of this.#listeners) listener(t);
+  }
+  show(): void {
+    const t = zeros([2]); // !
+    this.onFrame?.(t);
+  }
+  each(visit?: (t: Tensor) => void): void {
+    if (visit) this.#visit(visit);
+  }
+  #visit(visit: (t: Tensor) => void): void {
+    const t = zeros([2]); // !
+    visit(t);
+  }
+}
+export class Given {
+  readonly #listeners: ((t: Tensor) => void)[] = [];
+  listen(listener: (t: Tensor) => void): void { this.#listeners.push(listener); }
+  emit(): void {
+    const t = zeros([2]);
+    this.#listeners.forEach((listener) => listener(t));
+  }
+}
+export function open(source: Source, given: Given): number {
+  let size = 0;
+  source.listen((t) => void (size += t.size));
+  source.onFrame = (t) => console.log(t.size);
+  source.each((t) => console.log(t.size));
+  given.listen((t) => t.dispose());
+  return size;
+}
+export function descend(fn: (x: Tensor) => Tensor, x: Tensor, watch?: (t: Tensor) => void): void {
+  const both = valueAndGrad(fn);
+  for (let i = 0; i < 3; i++) {
+    const { value, grads } = both(x); // !
+    watch?.(value);
+    const slope = grads[0];
+    if (!slope) continue;
+    value.dispose();
+    slope.dispose();
+  }
+}`,
+);
+
+test.run();
