@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import type { Cell } from "./cells.ts";
-import { disposesArguments } from "../transfer/disposes.ts";
+import { callsDisposeSymbol, disposesArguments } from "../transfer/disposes.ts";
 import type { Frame, Verb } from "./events.ts";
 import { fateOf, type Fate } from "../transfer/fate.ts";
 import { gathered, givenBy, partGiven, receiverOf, soleName } from "./gathers.ts";
@@ -319,10 +319,17 @@ function loopVerb(
     for (const id of referencesTo(session.oracle, declaration, declaration.name, loop.statement)) {
       const found = transferOf(session, id);
       const effect = effectInside(session, found);
-      if (effect === "disposes") return "dispose";
+      if (effect === "disposes" || endsAny(session, id, found.fate)) return "dispose";
       const staysHere = onlyLooksAt(effect) || found.fate.kind === "receiver";
       if (!staysHere && !isTarget(id)) verb = "escape";
     }
   }
   return verb;
 }
+
+/** `for (const each of [tensor, model]) each.dispose()`: things of several owners have no type. */
+const endsAny = ({ oracle, settings }: Session, id: ts.Identifier, fate: Fate): boolean =>
+  oracle.ownedAt(id) === null &&
+  (callsDisposeSymbol(fate) ||
+    (fate.kind === "receiver" &&
+      settings.owners.some(({ dispose }) => dispose.methods.includes(fate.member))));
