@@ -8,7 +8,7 @@ import { isAnything, isHolder, type CalleeSpecifier, type Owner } from "../../ow
 import { implementationsOf } from "../program/possible-callees.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { functionHanded } from "../program/callee.ts";
-import { returnsOf } from "../transfer/fate.ts";
+import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { partFreshness } from "./fresh-parts.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "../transfer/holding.ts";
@@ -116,7 +116,8 @@ function placeFreshness(session: Session, node: ts.ElementAccessExpression): Fre
 // ---- calls ----
 
 /** Functions of TypeScript's own library that can give something new; see `builtinFreshness`. */
-const making = /^(map|flatMap|from|fromEntries|all|resolve|pop|shift|splice|slice|filter|concat)$/;
+const making =
+  /^(map|flatMap|from|fromEntries|all|assign|resolve|pop|shift|splice|slice|filter|concat)$/;
 
 /**
  * Whether a call gives nothing new whatever its type is: one of the library of TypeScript that
@@ -364,6 +365,8 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
     case "all":
     case "resolve":
       return first ? freshness(session, first) : "unknown";
+    case "assign":
+      return assignedFreshness(session, call);
     case "pop":
     case "shift":
     case "splice":
@@ -381,6 +384,17 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
     default:
       return "borrowed";
   }
+}
+
+/** `Object.assign(draw, { dispose })`, where `draw` is a function that is made here. */
+function assignedFreshness(session: Session, { arguments: given }: CallLike): Freshness {
+  const [into, literal] = given?.map(unwrap) ?? [];
+  if (!into || !literal || !ts.isObjectLiteralExpression(literal)) return "borrowed";
+  const source = ts.isIdentifier(into) ? session.oracle.declarationAt(into) : undefined;
+  const value = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
+  const isMade = hasBody(into) || hasBody(source) || hasBody(value && unwrap(value));
+  const home = enclosingFunction(source ?? into);
+  return isMade && home === enclosingFunction(into) ? freshness(session, literal) : "borrowed";
 }
 
 /** What a table is made of: `xs.map(([key, t]) => [key, t.clone()])`, `[["a", x.neg()]]`. */

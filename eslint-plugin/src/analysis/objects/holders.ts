@@ -120,12 +120,11 @@ export class Holders {
 
   /** `interface Pass { dispose(): void }`: all classes that implement it hold something. */
   #endingOfImplementers(node: ts.ObjectLiteralExpression | NamedType): string | undefined {
-    if (ts.isObjectLiteralExpression(node)) return undefined;
+    const named = ts.isObjectLiteralExpression(node) ? undefined : namedBy(node);
+    if (!named || ts.isObjectLiteralExpression(node)) return undefined;
     if (!node.members.some((m) => m.name !== undefined && final.includes(memberName(m.name))))
       return undefined;
-    const [first, ...others] = implementersOf(this.#oracle, namedBy(node)).map((c) =>
-      this.endingNameOf(c),
-    );
+    const [first, ...others] = implementersOf(this.#oracle, named).map((c) => this.endingNameOf(c));
     return first !== undefined && others.every((other) => other === first) ? first : undefined;
   }
 

@@ -31,26 +31,54 @@ interface LiteralQuestions {
   counts(owned: Owned): boolean;
 }
 
-/** An interface, or what a name stands for: `type Pass = { dispose(): void }`. */
-export type NamedType =
-  ts.InterfaceDeclaration | (ts.TypeLiteralNode & { parent: ts.TypeAliasDeclaration });
+/** An interface, what a name stands for: `type Pass = { dispose(): void }`, or has none. */
+export type NamedType = ts.InterfaceDeclaration | ts.TypeLiteralNode;
 
-/** Whether a declaration is that of such a type. */
+/** Whether a declaration is that of such a type; without a name it is the result of a function. */
 export const isNamedType = (node: ts.Node): node is NamedType =>
   ts.isInterfaceDeclaration(node) ||
-  (ts.isTypeLiteralNode(node) && ts.isTypeAliasDeclaration(node.parent));
+  (ts.isTypeLiteralNode(node) &&
+    (ts.isTypeAliasDeclaration(node.parent) || givenBy(node) !== undefined));
 
 /** What says the name of such a type. */
-export const namedBy = (node: NamedType): ts.InterfaceDeclaration | ts.TypeAliasDeclaration =>
-  ts.isInterfaceDeclaration(node) ? node : node.parent;
+export const namedBy = (
+  node: NamedType,
+): ts.InterfaceDeclaration | ts.TypeAliasDeclaration | undefined => {
+  if (ts.isInterfaceDeclaration(node)) return node;
+  return ts.isTypeAliasDeclaration(node.parent) ? node.parent : undefined;
+};
+
+/** The function that says it gives such a type, or a promise of it: `(): { end(): void } => …`. */
+function givenBy(node: ts.TypeLiteralNode): FunctionWithBody | undefined {
+  let type: ts.Node = node;
+  const isPart = ({ parent }: ts.Node): boolean =>
+    ts.isIntersectionTypeNode(parent) ||
+    (ts.isTypeReferenceNode(parent) && parent.typeName.getText() === "Promise");
+  while (isPart(type)) type = type.parent;
+  const { parent } = type;
+  return hasBody(parent) && parent.type === type ? parent : undefined;
+}
 
 /** The objects that functions of the program return under the name of a type. */
 export function literalsOf(oracle: Oracle, node: NamedType): ts.ObjectLiteralExpression[] {
   const declaration = namedBy(node);
   const { facts, program } = oracle;
-  return (facts.of(program, makersByName).get(declaration.name.text) ?? [])
-    .filter(({ name }) => oracle.declarationAt(name) === declaration)
-    .flatMap(({ fn }) => returnsOf(fn).map(unwrap).filter(ts.isObjectLiteralExpression));
+  const own = ts.isTypeLiteralNode(node) ? givenBy(node) : undefined;
+  const makers = declaration
+    ? (facts.of(program, makersByName).get(declaration.name.text) ?? [])
+        .filter(({ name }) => oracle.declarationAt(name) === declaration)
+        .map(({ fn }) => fn)
+    : [];
+  return [...(own ? [own] : []), ...makers].flatMap((fn) => returnsOf(fn).flatMap(literalsIn));
+}
+
+/** An object that is written, or what `Object.assign(draw, { dispose })` writes of one. */
+function literalsIn(value: ts.Expression): ts.ObjectLiteralExpression[] {
+  const bare = unwrap(value);
+  if (ts.isObjectLiteralExpression(bare)) return [bare];
+  return ts.isCallExpression(bare) && bare.expression.getText() === "Object.assign"
+    ? bare.arguments.map(unwrap).filter(ts.isObjectLiteralExpression)
+    : [];
 }
 
 /** A function, and the name of the type that it says it gives. */
