@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
+import { keptByClasses } from "../analysis/fresh/class-state.ts";
 import { keptState } from "../analysis/fresh/component-state.ts";
 import { labelOf, markOf } from "../analysis/fresh/consume.ts";
 import {
@@ -164,7 +165,10 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
         messageId: "noEnd",
         data: { field: label, noun, maker: `${maker}()` },
       });
-    for (const { label, value, owned } of keptState(file.session, file.file))
+    for (const { label, value, owned } of [
+      ...keptState(file.session, file.file),
+      ...keptByClasses(file.session, file.file),
+    ])
       report({
         mark: markOf(unwrap(value)),
         messageId: "state",

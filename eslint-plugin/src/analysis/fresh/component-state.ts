@@ -4,11 +4,12 @@
  * the hooks. Used by the rule about members, of which these are the functional kin.
  */
 import ts from "typescript";
+import { handedTo } from "../transfer/callbacks.ts";
 import { callsNamed } from "../program/call-index.ts";
 import { nameOf } from "../program/call-sites.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import type { Owned } from "../program/oracle.ts";
-import { referencesTo } from "../program/references.ts";
+import { boundNames, referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
 import { calleeNameNode, hasBody, isTarget, unwrap } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
@@ -33,7 +34,31 @@ export function keptState(session: Session, file: ts.SourceFile): KeptState[] {
     else if (hook === "useRef") found.push(...keptByRef(session, node, call));
     else if (hook === "useMemo") found.push(...keptByMemo(session, node, call));
   }
-  return found.filter((k) => k.owned.owner.lost === "always" && session.scopeAt(k.value) !== "in");
+  return found.filter(
+    ({ owned, value }) =>
+      (owned.owner.lost === "always" || isMadeAgain(session, value)) &&
+      session.scopeAt(value) !== "in",
+  );
+}
+
+/** Whether an effect makes something anew when what it looks at has changed. */
+function isMadeAgain({ oracle }: Session, value: ts.Expression): boolean {
+  const isInput = (input: ts.Expression): boolean => {
+    const source = ts.isIdentifier(input) ? oracle.declarationAt(input) : undefined;
+    if (!source || !(ts.isBindingElement(source) || ts.isParameter(source))) return false;
+    const pattern = ts.isBindingElement(source) ? source.parent : undefined;
+    return !pattern || !ts.isArrayBindingPattern(pattern) || pattern.elements[0] === source;
+  };
+  return (
+    ts.findAncestor(value, (at) => {
+      const { parent: call } = at;
+      if (ts.isSourceFile(at) || !ts.isCallExpression(call) || call.arguments[0] !== at)
+        return false;
+      if (!/^use(Layout)?Effect$/.test(calleeNameNode(call)?.text ?? "")) return false;
+      const [, inputs] = call.arguments;
+      return inputs && ts.isArrayLiteralExpression(inputs) ? inputs.elements.some(isInput) : false;
+    }) !== undefined
+  );
 }
 
 const usesOf = (
@@ -53,31 +78,56 @@ function leaves(session: Session, node: ts.Expression): boolean {
   if (isTarget(node)) return true;
   const list = node.parent;
   if (ts.isArrayLiteralExpression(list) && ts.isCallExpression(list.parent))
-    return /^use[A-Z]/.test(calleeNameNode(list.parent)?.text ?? "");
+    return isHook(list.parent);
   const { effect, fate } = session.transfer(node);
   return onlyLooksAt(effect) || fate.kind === "read" || isOnlyShown(session, node);
 }
 
 /**
- * Whether a value that a custom hook gives its components is only looked at there: `useFrame()`
- * keeps it, and nobody else ends it.
+ * Whether a value that a custom hook gives its components is only looked at: `useFrame()` keeps it,
+ * and none of those in the program ends it.
  */
 function isOnlyShown(session: Session, node: ts.Expression): boolean {
   const { kind, literal } = fateOf(node);
   const hook = enclosingFunction(node);
   const name = hook && nameOf(hook);
-  if (kind !== "returned" || literal || name === undefined || !/^use[A-Z]/.test(name)) return false;
-  const calls = callsNamed(session.oracle, name).filter(
-    (call) => session.oracle.callee(call).body === hook,
+  const isPart = literal === null || literal.parent.kind === ts.SyntaxKind.ReturnStatement;
+  if (kind !== "returned" || !isPart || name === undefined || !/^use[A-Z]/.test(name)) return false;
+  return callsNamed(session.oracle, name).every(
+    (call) => session.oracle.callee(call).body !== hook || isBoundAndLeft(session, call, node),
   );
-  return calls.length > 0 && calls.every((call) => isBoundAndLeft(session, call));
 }
 
-/** `const frame = useFrame();`, of which each mention leaves the value where it is. */
-function isBoundAndLeft(session: Session, call: ts.Node): boolean {
+/** `const [frame] = useFrame();`, of which each mention leaves the value where it is. */
+function isBoundAndLeft(session: Session, call: ts.Node, given: ts.Node): boolean {
   const { parent } = call;
-  if (!ts.isVariableDeclaration(parent) || !ts.isIdentifier(parent.name)) return false;
-  return usesOf(session, parent, parent.name).every((id) => leaves(session, id));
+  if (!ts.isVariableDeclaration(parent)) return false;
+  const part = partBound(parent, given);
+  return boundNames(part.name, part).every(({ id, declaration }) =>
+    usesOf(session, declaration, id).every((use) =>
+      session.oracle.ownedAt(use) ? leaves(session, use) : isRead(use),
+    ),
+  );
+}
+
+/** `data.xs.shape`, `image && image.size`: what has no type is not handed on or ended here. */
+function isRead(use: ts.Expression): boolean {
+  let at = use;
+  while (ts.isPropertyAccessExpression(at.parent) && at.parent.expression === at) at = at.parent;
+  const member = ts.isPropertyAccessExpression(at) ? at.name.text : "";
+  const { kind } = fateOf(use);
+  return !/^(dispose|destroy|close)$/.test(member) && !/^(argument|returned|assigned)$/.test(kind);
+}
+
+/** `frame` in `const [frame, last] = useFrames()`, where the hook returns `[image, other]`. */
+function partBound(
+  whole: ts.VariableDeclaration,
+  given: ts.Node,
+): ts.VariableDeclaration | ts.BindingElement {
+  const { parent: literal } = given;
+  if (!ts.isArrayBindingPattern(whole.name) || !ts.isArrayLiteralExpression(literal)) return whole;
+  const element = whole.name.elements[literal.elements.findIndex((e) => e === given)];
+  return element && ts.isBindingElement(element) ? element : whole;
 }
 
 /** What a component is given new and keeps, unless the variable it comes in is ended elsewhere. */
@@ -87,9 +137,10 @@ function freshOwned(session: Session, value: ts.Expression): Owned | null {
 }
 
 /** `const t = make(); setImage(t); return () => t.dispose();` */
-function isEndedByName(session: Session, value: ts.Expression): boolean {
+export function isEndedByName(session: Session, value: ts.Expression): boolean {
   const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
-  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  if (!source || !(ts.isVariableDeclaration(source) || ts.isParameter(source))) return false;
+  if (!ts.isIdentifier(source.name)) return false;
   return usesOf(session, source, source.name).some((id) => id !== value && !leaves(session, id));
 }
 
@@ -106,12 +157,13 @@ function keptByState(
   const values = call.arguments.slice(0, 1);
   if (setter && ts.isBindingElement(setter) && ts.isIdentifier(setter.name))
     for (const id of usesOf(session, setter, setter.name)) {
-      const set = id.parent;
-      if (!ts.isCallExpression(set) || set.expression !== id) return []; // somebody else's now
-      values.push(...set.arguments.slice(0, 1));
+      if (isDependency(id)) continue;
+      const given = givenAt(id);
+      if (!given) return []; // somebody else's now
+      values.push(...given);
     }
   const found: KeptState[] = [];
-  for (const given of values) {
+  for (const given of values.map((value) => promiseOf(session, value) ?? value)) {
     const made = madeBy(session, given);
     if (!made) return [];
     for (const value of made) {
@@ -121,6 +173,39 @@ function keptByState(
   }
   return found;
 }
+
+/** `setImage(make())`, or `load().then(setImage)`. */
+function givenAt(setter: ts.Identifier): readonly ts.Expression[] | undefined {
+  const { parent: call } = setter;
+  if (!ts.isCallExpression(call)) return undefined;
+  if (call.expression === setter) return call.arguments.slice(0, 1);
+  const then = call.expression;
+  return ts.isPropertyAccessExpression(then) && then.name.text === "then"
+    ? [then.expression]
+    : undefined;
+}
+
+/** `load()` of the `model` in `load().then((model) => setModel(model))`, which nobody else has. */
+function promiseOf(session: Session, value: ts.Expression): ts.Expression | undefined {
+  const bare = unwrap(value);
+  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+  const call = source && ts.isParameter(source) ? handedTo(source.parent) : undefined;
+  if (!call || !source || !ts.isParameter(source) || !ts.isIdentifier(source.name))
+    return undefined;
+  if (isEndedByName(session, bare)) return undefined;
+  const then = call.expression;
+  const isThen = ts.isPropertyAccessExpression(then) && then.name.text === "then";
+  return isThen && call.arguments?.[0] === source.parent ? then.expression : undefined;
+}
+
+/** A name in the list of what an effect looks at. */
+const isDependency = ({ parent }: ts.Identifier): boolean =>
+  ts.isArrayLiteralExpression(parent) &&
+  ts.isCallExpression(parent.parent) &&
+  isHook(parent.parent);
+
+const isHook = (call: ts.CallExpression): boolean =>
+  /^use[A-Z]/.test(calleeNameNode(call)?.text ?? "");
 
 /**
  * What a state is given: a value, or all that a function returns; null where the function ends the

@@ -1,26 +1,39 @@
 /**
  * Kept functions: what a program puts where a called function comes from: a field that is assigned,
- * `this.onFrame?.(t)`, or a list of listeners, `for (const tell of this.listeners) tell(t)`. Used
- * by `handed-functions.ts`.
+ * `this.onFrame?.(t)`, a table, `kernels[name](t)`, or a list of listeners, `for (const tell of
+ * this.listeners) tell(t)`. Used by `handed-functions.ts`.
  */
 import ts from "typescript";
 import { handedTo } from "./callbacks.ts";
 import { loopOfTurn } from "./fate.ts";
 import { putInto } from "../lists/inner-lists.ts";
 import { sourcesOf } from "../program/call-index.ts";
-import { isNullish, unwrap, unwrapCallee } from "../program/syntax.ts";
+import { isNullish, unwrap, unwrapCallee, valuesOf } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 
 /** All that the program puts there, functions or names of some; nothing where it is not known. */
 export function functionsKept(session: Session, call: ts.CallExpression): readonly ts.Expression[] {
   const target = unwrapCallee(call.expression);
   const list = listOf(session, target);
-  if (list) return putInto(session, list);
+  if (list) return [...written(session, list), ...putInto(session, list)];
   if (!ts.isPropertyAccessExpression(target)) return [];
   const field = session.oracle.symbolAt(target.name)?.valueDeclaration;
   if (!field || !(ts.isPropertyDeclaration(field) || ts.isPropertyAssignment(field))) return [];
   const first = field.initializer && !isNullish(unwrap(field.initializer)) && field.initializer;
   return [...(first ? [first] : []), ...assignedTo(session, target.name, field)];
+}
+
+/** What a constant table begins with: `const kernels = { box: (t) => …, … }`. */
+function written({ oracle }: Session, list: ts.Expression): readonly ts.Expression[] {
+  const source = ts.isIdentifier(list) ? oracle.declarationAt(list) : undefined;
+  const value =
+    source && ts.isVariableDeclaration(source) && source.initializer && unwrap(source.initializer);
+  if (!value) return [];
+  if (ts.isArrayLiteralExpression(value)) return value.elements;
+  const values = ts.isObjectLiteralExpression(value) ? valuesOf(value) : [];
+  // what a spread gives is not seen
+  const isAll = ts.isObjectLiteralExpression(value) && values.length === value.properties.length;
+  return isAll ? values : [];
 }
 
 /** What any file assigns to a property: `player.onFrame = show`. */

@@ -1,0 +1,141 @@
+/**
+ * What components of an untyped framework keep between renders, in hooks and in the state of a
+ * class. Each case is a script; `~` marks a line on which something is reported.
+ */
+import { suite } from "uvu";
+import { addScripts } from "./scripts.ts";
+
+const test = suite("components");
+
+addScripts(test, {
+  "a custom hook that gives what it keeps": `
+import { useEffect, useState } from "react";
+export function usePrediction(image) {
+  const [prediction, setPrediction] = useState(null);
+  useEffect(() => {
+    if (!image) return;
+    const p = tf.tidy(() => tf.softmax(tf.browser.fromPixels(image)));
+    setPrediction(p); // ~ require-member-disposal
+  }, [image]);
+  return prediction;
+}
+export function useFrames(n) {
+  const [frame, setFrame] = useState(null);
+  const [last, setLast] = useState(null);
+  useEffect(() => {
+    setFrame(tf.zeros([n])); // ~ require-member-disposal
+    setLast(tf.zeros([n]));
+  }, [n, setFrame]);
+  return [frame, last];
+}
+export function Shown({ n }) {
+  const [frame, last] = useFrames(n);
+  useEffect(() => () => last?.dispose(), [last]);
+  return frame?.size;
+}
+export function useRecords(n) {
+  const [data, setData] = useState(null);
+  const [ended, setEnded] = useState(null);
+  useEffect(() => {
+    const xs = tf.randomUniform([n]);
+    const ys = tf.randomUniform([n]);
+    setData({ xs, ys }); // ~ require-member-disposal
+    const mine = tf.randomUniform([n]);
+    setEnded(mine);
+    return () => mine.dispose();
+  }, [n]);
+  return { data, ended };
+}`,
+  "a model that a hook loads anew": `
+import { useEffect, useState } from "react";
+export function useModel(url) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    async function load() {
+      const loaded = await tf.loadGraphModel(url);
+      setModel(loaded); // ~ require-member-disposal
+    }
+    load();
+  }, [url]);
+  return model;
+}
+export function useOther(url) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadGraphModel(url).then(setModel); // ~ require-member-disposal
+  }, [url]);
+  return { model };
+}
+export function useThird({ url }) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadGraphModel(url).then((loaded) => { // ~ require-member-disposal
+      setModel(loaded);
+    });
+  }, [url]);
+  return { model };
+}
+export function useOnce() {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadGraphModel("model.json").then(setModel);
+  }, []);
+  return model;
+}
+export function useEnded(url) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    let loaded;
+    (async () => {
+      loaded = await tf.loadGraphModel(url);
+      setModel(loaded);
+    })();
+    return () => loaded?.dispose();
+  }, [url]);
+  return model;
+}
+export function useReplaced(url) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadGraphModel(url).then((next) => setModel((old) => { old?.dispose(); return next; }));
+  }, [url]);
+  useEffect(() => () => model?.dispose(), [model]);
+  return model;
+}`,
+  "the state of a class component": `
+import React from "react";
+export class Kept extends React.Component {
+  state = { image: null };
+  load(el) {
+    this.setState({ image: tf.browser.fromPixels(el), name: el.id }); // ~ require-member-disposal
+  }
+  next(el) {
+    this.setState((last) => ({ image: tf.browser.fromPixels(el) })); // ~ require-member-disposal
+  }
+  render() { return this.state.image ? this.state.image.shape : null; }
+}
+export class Ended extends React.Component {
+  state = { image: null };
+  load(el) {
+    if (this.state.image) this.state.image.dispose();
+    this.setState({ image: tf.browser.fromPixels(el) });
+  }
+  componentWillUnmount() { this.state.image?.dispose(); }
+  render() { return this.state.image ? this.state.image.shape : null; }
+}
+export class Shown extends React.Component {
+  load(el) { this.setState({ image: tf.browser.fromPixels(el) }); }
+  render() { const { image } = this.state; return this.props.draw(image); }
+}
+export class Short extends React.Component {
+  async load(el) {
+    const image = tf.browser.fromPixels(el);
+    this.setState({ image });
+    await image.data();
+    image.dispose();
+    this.setState({ image: null });
+  }
+}`,
+});
+
+test.run();
