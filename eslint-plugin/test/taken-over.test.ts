@@ -174,6 +174,13 @@ export class Source {
     visit(t);
   }
 }
+export class Silent {
+  onFrame: (t: Tensor) => void = () => undefined;
+  show(): void {
+    const t = zeros([2]);
+    this.onFrame(t);
+  }
+}
 export class Given {
   readonly #listeners: ((t: Tensor) => void)[] = [];
   listen(listener: (t: Tensor) => void): void { this.#listeners.push(listener); }
@@ -189,6 +196,13 @@ export function open(source: Source, given: Given): number {
   source.each((t) => console.log(t.size));
   given.listen((t) => t.dispose());
   return size;
+}
+const kernels = { double: (x: Tensor) => x.mul(2), half: (x: Tensor) => x.mul(0.5) };
+export function apply(name: keyof typeof kernels, noise: number): { x: Tensor; y: Tensor } {
+  const clean = zeros([2]); // !
+  const y = kernels[name](clean);
+  if (noise === 0) return { x: clean, y };
+  return { x: clean.add(noise), y };
 }
 export function descend(fn: (x: Tensor) => Tensor, x: Tensor, watch?: (t: Tensor) => void): void {
   const both = valueAndGrad(fn);

@@ -184,5 +184,14 @@ function bodyOf(declaration: ts.Declaration): FunctionWithBody | undefined {
     return undefined;
   if (isVariable && !(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)) return undefined;
   const value = declaration.initializer && unwrap(declaration.initializer);
-  return hasBody(value) ? value : undefined;
+  if (!hasBody(value) || isStandIn(declaration, value)) return undefined;
+  return value;
 }
+
+/** `onFrame: (t: Tensor) => void = () => {}`: what others put in its place is not known. */
+const isStandIn = (declaration: ts.Declaration, { parameters }: FunctionWithBody): boolean =>
+  ts.isPropertyDeclaration(declaration) &&
+  declaration.type !== undefined &&
+  ts.isFunctionTypeNode(declaration.type) &&
+  declaration.type.parameters.length > parameters.length &&
+  !declaration.modifiers?.some((m) => m.kind === ts.SyntaxKind.ReadonlyKeyword);

@@ -15,6 +15,7 @@ import { boundNames, referencesTo } from "../program/references.ts";
 import {
   hasBody,
   isTarget,
+  someWithin,
   unwrap,
   unwrapCallee,
   type CallLike,
@@ -33,12 +34,12 @@ export function lendsToHanded(
   if (parameter && isReplaced(session, parameter)) return false;
   const seen = new Set<ts.Node>();
   const handed = parameter ? functionsGiven(session, parameter, seen) : [];
+  const kept = handed.length > 0 ? [] : functionsKept(session, call);
   const given =
-    handed.length > 0
-      ? handed
-      : functionsKept(session, call).flatMap((kept) => functionsOf(session, kept, seen));
+    handed.length > 0 ? handed : kept.flatMap((value) => functionsOf(session, value, seen));
+  const isSeen = kept.length === 0 || given.some((fn) => fn && speaksOf(fn, index));
   if (given.some((fn) => fn && !looksOnly(session, fn, index))) return false;
-  if (given.length > 0 && !given.includes(undefined)) return true;
+  if (given.length > 0 && !given.includes(undefined) && isSeen) return true;
   return parameter !== undefined && owner.policy === "protocol" && givesBack(session, call);
 }
 
@@ -109,6 +110,14 @@ type Given = readonly (FunctionWithBody | undefined)[];
 function looksOnly(session: Session, fn: FunctionWithBody, index: number): boolean {
   const effect = session.summary(fn).parameters[index];
   return !effect || !(effect.disposes || effect.stores || effect.returns);
+}
+
+/** Whether a function has something to do with what it gets: `onFrame = () => {}` says nothing. */
+function speaksOf(fn: FunctionWithBody, index: number): boolean {
+  const names = fn.parameters.slice(index, index + 1).flatMap((p) => boundNames(p.name, p));
+  return names.some(({ id }) =>
+    someWithin(fn.body, (node) => ts.isIdentifier(node) && node.text === id.text),
+  );
 }
 
 /** Whether a call gives a value or a number: a function that only takes gives nothing back. */
