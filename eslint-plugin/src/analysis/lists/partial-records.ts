@@ -10,6 +10,7 @@ import { listEmptied } from "../program/containers.ts";
 import { enclosingFunction, fateOf, loopOver, returnsOf, type Fate } from "../transfer/fate.ts";
 import { scopeCallback } from "../transfer/keeps.ts";
 import { fieldOfThis, isHandedOn, type Member } from "../objects/members.ts";
+import { runWith } from "../objects/own-calls.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
@@ -74,7 +75,7 @@ export function leftOutOf(
     // `{ a, at: { buffer: a } }`
     if (value && isNamed(unwrap(value))) return [];
     const name = length > 0 ? `[${field}]` : `${isEach ? "[…]" : ""}.${field}`;
-    return value ? [{ label: label + name, at: value }] : [];
+    return value && !isInOtherPlace(session, value) ? [{ label: label + name, at: value }] : [];
   });
 }
 
@@ -98,7 +99,8 @@ export function leftWhereEmptied(
     const mentions = mentionsOf(name, [method]);
     const last = mentions.find(isEmptied);
     if (!last) return [];
-    const before = mentions.slice(0, mentions.indexOf(last));
+    const helpers = [...runWith(node, method)].filter((m) => m !== method);
+    const before = [...mentions.slice(0, mentions.indexOf(last)), ...mentionsOf(name, helpers)];
     const place = { label: `this.${name}`, at, owned, mentions: before };
     return leftOutOf(session, place)
       .filter((left) => isMadeForIt(session, left.at))
@@ -112,16 +114,24 @@ function isMadeForIt(session: Session, at: ts.Expression): boolean {
   if (!ts.isIdentifier(value)) return session.freshness(value) === "fresh";
   const source = session.oracle.declarationAt(value);
   if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
-  const { initializer, name } = source;
+  const { initializer } = source;
   const made = initializer !== undefined && session.freshness(initializer) === "fresh";
-  if (!made || turnOf(source) !== turnOf(value)) return false;
+  return made && turnOf(source) === turnOf(value) && !isInOtherPlace(session, at);
+}
+
+/** Whether a local value that a record is given is put into another place, or handed on, too. */
+function isInOtherPlace(session: Session, at: ts.Expression): boolean {
+  const value = unwrap(at);
+  const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const { name } = source;
   const root = enclosingFunction(source) ?? source.getSourceFile();
   const lent = session.oracle.ownedAt(value)?.owner.untyped.lent ?? [];
   const isLent = ({ kind, node }: Fate): boolean =>
     kind === "argument" && lent.includes(calleeNameNode(node as CallLike)?.text ?? "");
-  const stays = (id: ts.Identifier): boolean =>
-    id === name || id === value || !isHandedOn(session.transfer(id), []) || isLent(fateOf(id));
-  return referencesTo(session.oracle, source, name, root).every(stays);
+  const goes = (id: ts.Identifier): boolean =>
+    id !== name && id !== value && isHandedOn(session.transfer(id), []) && !isLent(fateOf(id));
+  return referencesTo(session.oracle, source, name, root).some(goes);
 }
 
 /** The loop or function whose every turn runs a place anew. */
