@@ -6,11 +6,13 @@
  */
 import ts from "typescript";
 import { listEmptied } from "../program/containers.ts";
+import { endsInside } from "../flow/slot-touches.ts";
 import { endsElements } from "./ended-elements.ts";
 import { endingsOf } from "./endings.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
-import { partGiven } from "../flow/gathers.ts";
 import { effectInside } from "../transfer/mention.ts";
+import { runWith } from "./own-calls.ts";
+import { areAlike, fieldsBeside } from "./records-made.ts";
 import { mayListOthers } from "./left-fields.ts";
 import { fieldOfThis, reach } from "./members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
@@ -35,7 +37,7 @@ export interface HalfEnded {
   label: string;
   /** How one is written that is ended. */
   other: string;
-  /** Where that is ended; of several fields, the last. */
+  /** Where the record is deleted, or that field ended; of several, the last. */
   at: ts.Expression;
   owned: Owned;
 }
@@ -57,14 +59,43 @@ function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | und
   parts.bound(name, declaration);
   const ended = [...parts.ended].at(-1);
   if (parts.whole || !ended) return undefined;
-  const field = owned.fields.find((name) => !parts.ended.has(name) && !parts.kept.has(name));
-  if (field === undefined) return undefined;
   const [other, at] = ended;
-  const isOther = (m: ts.Expression): boolean => !within(m, node) && !leavesAlone(session, m);
+  const file = node.getSourceFile();
+  const fields = [...owned.fields, ...fieldsBeside(session, file, owned, [...parts.ended.keys()])];
+  const left = fields.filter((name) => !parts.ended.has(name) && !parts.kept.has(name));
+  if (left.length === 0) return undefined;
+  const from = loopOf(node)?.expression ?? node;
+  const isOther = (m: ts.Expression): boolean => !within(m, from) && !leavesAlone(session, m);
   if (roots.some((root) => mentionsOf(session, place, root).some(isOther))) return undefined;
-  if (!areAlike(session, node.getSourceFile(), owned, other, field)) return undefined;
+  const field = left.find((name) => areAlike(session, file, owned, other, name));
+  if (field === undefined || !mayBeOut(session, node)) return undefined;
   const label = ts.isIdentifier(name) ? `${name.text}.${field}` : field;
-  return mayLackScope(session, node) ? { label, other: at.getText(), at, owned } : undefined;
+  return { label, other: at.getText(), at: deletedIn(session, place, home) ?? at, owned };
+}
+
+/** `delete this.parts[name]`, where a record is lost by that. */
+function deletedIn(
+  session: Session,
+  place: ts.Expression,
+  home: ts.Node,
+): ts.Expression | undefined {
+  let found: ts.Expression | undefined;
+  someWithin(home, (at) => {
+    if (ts.isDeleteExpression(at) && samePlace(session.oracle, at.expression, place)) found = at;
+    return found !== undefined;
+  });
+  return found;
+}
+
+/** Whether no scope frees what a function has in hand; who calls a `[Symbol.dispose]` is unseen. */
+function mayBeOut(session: Session, node: ts.Node): boolean {
+  const home = enclosingFunction(node);
+  const isUnseen =
+    home &&
+    ts.isMethodDeclaration(home) &&
+    memberName(home.name).startsWith("@@") &&
+    session.scopeAt(node) === "unknown";
+  return isUnseen === true || mayLackScope(session, node);
 }
 
 /** The `old` of `const [old] = xs.splice(0, 1)`, or else what a declaration names. */
@@ -84,7 +115,10 @@ function firstOf(
 }
 
 /** The place that a declaration names, or the call that takes something out of one. */
-function sourceOf({ initializer }: ts.VariableDeclaration): ts.Expression | undefined {
+function sourceOf(node: ts.VariableDeclaration): ts.Expression | undefined {
+  const { initializer } = node;
+  const loop = loopOf(node);
+  if (loop) return walkedIn(loop);
   let value = initializer && unwrap(initializer);
   if (value && ts.isBinaryExpression(value) && isNullish(unwrap(value.right)))
     value = unwrap(value.left);
@@ -94,6 +128,18 @@ function sourceOf({ initializer }: ts.VariableDeclaration): ts.Expression | unde
       ts.isElementAccessExpression(value) ||
       ts.isCallExpression(value));
   return isPlace ? value : undefined;
+}
+
+const loopOf = ({ parent: { parent } }: ts.VariableDeclaration): ts.ForOfStatement | undefined =>
+  ts.isForOfStatement(parent) ? parent : undefined;
+
+/** The list or table that a loop goes over, `xs`, `xs.values()`, or the `xs.splice(0)` it takes. */
+function walkedIn({ expression }: ts.ForOfStatement): ts.Expression {
+  const list = unwrap(expression);
+  const called = ts.isCallExpression(list) ? unwrap(list.expression) : undefined;
+  return called && ts.isPropertyAccessExpression(called) && called.name.text === "values"
+    ? unwrap(called.expression)
+    : list;
 }
 
 /** Where the place must not be spoken of otherwise, when what it held leaves it. */
@@ -111,12 +157,14 @@ function leavingIn(
         at.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
         samePlace(session.oracle, at.left, place)) ||
       isEmptied(session, at, place));
-  if (someWithin(home, isLeft)) return [home];
+  const { facts } = session.oracle;
   const field = fieldOfThis(place);
   const owner = field && ts.findAncestor(home, ts.isClassLike);
+  const isOwn = owner !== undefined && ts.isClassElement(home);
+  if (someWithin(home, isLeft)) return isOwn ? [...runWith(owner, home)] : [home];
   if (!owner) return undefined;
   const endings = endingsOf(owner).map(({ member }) => member);
-  const reached = [...reach(session.oracle.facts, owner, endings)];
+  const reached = [...reach(facts, owner, endings)];
   return reached.includes(home) ? reached : undefined;
 }
 
@@ -203,14 +251,20 @@ class Parts {
     const { kind, node } = fateOf(id);
     const isPattern = kind === "bound" && ts.isVariableDeclaration(node) && !isUsing(node);
     if (isPattern && ts.isObjectBindingPattern(node.name)) this.bound(node.name, node);
-    else this.whole ||= kind !== "operand";
+    else this.whole ||= kind !== "operand" && !this.#isLent(id);
+  }
+
+  /** `motion.correct(old, at)`: a call that looks at the record and keeps none of it. */
+  #isLent(id: ts.Expression): boolean {
+    return fateOf(id).kind === "argument" && onlyLooksAt(this.#session.transfer(id).effect);
   }
 
   #field(field: string, mention: ts.Expression): void {
-    const { kind, node } = fateOf(mention);
+    const { kind, node, literal } = fateOf(mention);
     const isBound = kind === "bound" && ts.isVariableDeclaration(node);
     if (isTarget(mention)) this.whole = true;
     else if (isBound && isUsing(node)) this.ended.set(field, mention);
+    else if (literal && kind === "iterated" && endsInside(node)) this.ended.set(field, mention);
     else if (endsElements(this.#session, mention)) {
       if (mayListOthers(this.#session, mention)) this.whole = true;
       else this.ended.set(field, mention);
@@ -222,57 +276,4 @@ class Parts {
   #referencesOf(name: ts.Identifier, declaration: ts.Declaration): readonly ts.Identifier[] {
     return referencesTo(this.#session.oracle, declaration, name, this.#home);
   }
-}
-
-/**
- * Whether the records of a file that have both fields are given them alike: what is made for one
- * and borrowed for the other has two owners.
- */
-function areAlike(
-  session: Session,
-  file: ts.SourceFile,
-  { owner }: Owned,
-  ended: string,
-  left: string,
-): boolean {
-  const { oracle } = session;
-  const literals = oracle.facts.nodes<ts.ObjectLiteralExpression>(
-    file,
-    ts.SyntaxKind.ObjectLiteralExpression,
-  );
-  const pairs = literals.flatMap((literal) => {
-    const one = partGiven(literal, ended);
-    const two = partGiven(literal, left);
-    if (!one || !two || isOfField(session, two, left)) return [];
-    return oracle.ownedAt(two)?.owner === owner ? [[one, two] as const] : [];
-  });
-  return (
-    pairs.length > 0 &&
-    pairs.every(([one, two]) => {
-      if (one.getText() === two.getText() || isKept(session, two)) return false;
-      const given = session.freshness(two);
-      return given === "fresh" || (owner.policy === "protocol" && given === session.freshness(one));
-    })
-  );
-}
-
-/** `states` of `const { states } = this.cloud`, `old.states`: what such a record held before. */
-function isOfField({ oracle }: Session, value: ts.Expression, field: string): boolean {
-  if (ts.isPropertyAccessExpression(value)) return value.name.text === field;
-  const source = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
-  return (
-    source !== undefined &&
-    ts.isBindingElement(source) &&
-    memberName(source.propertyName ?? source.name) === field
-  );
-}
-
-/** `losses.push(loss); return { out, loss };`: another place has it, too. */
-function isKept(session: Session, value: ts.Expression): boolean {
-  const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
-  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
-  const home = enclosingFunction(source) ?? source.getSourceFile();
-  return referencesTo(session.oracle, source, source.name, home).some(
-    (id) => id !== value && /^(stores|takes)$/.test(session.transfer(id).effect),
-  );
 }

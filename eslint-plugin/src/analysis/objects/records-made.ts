@@ -1,0 +1,112 @@
+/**
+ * Records made: what the object literals of a file give to the fields of records that are alike, and
+ * whether two of those fields have one owner. Used by `half-ended.ts`.
+ */
+import ts from "typescript";
+import { isAnything } from "../../owner.ts";
+import { partGiven } from "../flow/gathers.ts";
+import { enclosingFunction } from "../transfer/fate.ts";
+import type { Owned } from "../program/oracle.ts";
+import { referencesTo } from "../program/references.ts";
+import { samePlace } from "../program/same-place.ts";
+import type { Session } from "../session.ts";
+import { memberName, unwrap } from "../program/syntax.ts";
+
+/**
+ * Whether the records of a file that have both fields are given them alike: what is made for one
+ * and borrowed for the other has two owners.
+ */
+export function areAlike(
+  session: Session,
+  file: ts.SourceFile,
+  { owner }: Owned,
+  ended: string,
+  left: string,
+): boolean {
+  const { oracle } = session;
+  const pairs = literalsOf(session, file).flatMap((literal) => {
+    const one = partOf(session, literal, ended);
+    const two = partOf(session, literal, left);
+    if (!one || !two || isOfField(session, two, left)) return [];
+    const other = oracle.ownedAt(two)?.owner;
+    return other && (other === owner || !isAnything(other)) ? [[one, two] as const] : [];
+  });
+  const besides = (one: ts.Expression): ts.Expression[] =>
+    pairs.filter(([other]) => samePlace(oracle, one, other)).map(([, two]) => two);
+  return (
+    pairs.length > 0 &&
+    pairs.every(([one, two]) => {
+      const isOne = one.getText() === two.getText() && !ts.isCallExpression(one);
+      if (isOne || isKept(session, two, besides(one))) return false;
+      const given = session.freshness(two);
+      if (given === "fresh") return true;
+      const isSame = owner.policy === "protocol" && oracle.ownedAt(two)?.owner === owner;
+      return isSame && given === session.freshness(one);
+    })
+  );
+}
+
+/**
+ * The fields that hold what another owner frees, such as an optimizer beside tensors: what is made
+ * for them in each record of a file that has all of some fields.
+ */
+export function fieldsBeside(
+  session: Session,
+  file: ts.SourceFile,
+  { owner, fields }: Owned,
+  named: readonly string[],
+): string[] {
+  if (owner.policy !== "protocol") return [];
+  const found = literalsOf(session, file)
+    .filter((literal) => named.every((field) => partOf(session, literal, field)))
+    .flatMap((literal) => [literal, ...spreadIn(session, literal)])
+    .flatMap(({ properties }) => properties)
+    .flatMap(({ name }) => (name ? [memberName(name)] : []));
+  return [...new Set(found)].filter((name) => !fields.includes(name));
+}
+
+const literalsOf = ({ oracle }: Session, file: ts.SourceFile) =>
+  oracle.facts.nodes<ts.ObjectLiteralExpression>(file, ts.SyntaxKind.ObjectLiteralExpression);
+
+/** What a literal gives a field, be it by `...rest` of a constant that is another literal. */
+function partOf(
+  session: Session,
+  literal: ts.ObjectLiteralExpression,
+  field: string,
+): ts.Expression | undefined {
+  const own = partGiven(literal, field);
+  if (own) return own;
+  const [given] = spreadIn(session, literal).flatMap((l) => partGiven(l, field) ?? []);
+  return given;
+}
+
+/** The literals of the constants that a literal takes over: `{ ...head, more }`. */
+const spreadIn = ({ oracle }: Session, literal: ts.ObjectLiteralExpression) =>
+  literal.properties.flatMap((property) => {
+    const rest = ts.isSpreadAssignment(property) ? unwrap(property.expression) : undefined;
+    const source = rest && ts.isIdentifier(rest) ? oracle.declarationAt(rest) : undefined;
+    const first = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
+    const given = first && unwrap(first);
+    return given && ts.isObjectLiteralExpression(given) ? [given] : [];
+  });
+
+/** `states` of `const { states } = this.cloud`, `old.states`: what such a record held before. */
+function isOfField({ oracle }: Session, value: ts.Expression, field: string): boolean {
+  if (ts.isPropertyAccessExpression(value)) return value.name.text === field;
+  const source = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
+  return (
+    source !== undefined &&
+    ts.isBindingElement(source) &&
+    memberName(source.propertyName ?? source.name) === field
+  );
+}
+
+/** `losses.push(loss); return { out, loss };`: a place that is no such record has it, too. */
+function isKept(session: Session, value: ts.Expression, others: readonly ts.Expression[]): boolean {
+  const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const home = enclosingFunction(source) ?? source.getSourceFile();
+  return referencesTo(session.oracle, source, source.name, home).some(
+    (id) => !others.includes(id) && /^(stores|takes)$/.test(session.transfer(id).effect),
+  );
+}
