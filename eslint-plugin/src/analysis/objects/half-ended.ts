@@ -6,6 +6,8 @@
  */
 import ts from "typescript";
 import { listEmptied } from "../program/containers.ts";
+import { leftOutOf } from "../lists/partial-records.ts";
+import { leftByClosures, leftInFile } from "./left-behind.ts";
 import { endsInside } from "../flow/slot-touches.ts";
 import { endsElements } from "./ended-elements.ts";
 import { endingsOf } from "./endings.ts";
@@ -14,7 +16,7 @@ import { effectInside } from "../transfer/mention.ts";
 import { runWith } from "./own-calls.ts";
 import { areAlike, fieldsBeside } from "./records-made.ts";
 import { mayListOthers } from "./left-fields.ts";
-import { fieldOfThis, reach } from "./members.ts";
+import { fieldOfThis, ownedMembers, reach } from "./members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
@@ -67,10 +69,25 @@ function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | und
   const from = loopOf(node)?.expression ?? node;
   const isOther = (m: ts.Expression): boolean => !within(m, from) && !leavesAlone(session, m);
   if (roots.some((root) => mentionsOf(session, place, root).some(isOther))) return undefined;
-  const field = left.find((name) => areAlike(session, file, owned, other, name));
+  const told = new Set(toldOf(session, place, roots));
+  const field = left.find((f) => !told.has(f) && areAlike(session, file, owned, other, f));
   if (field === undefined || !mayBeOut(session, node)) return undefined;
   const label = ts.isIdentifier(name) ? `${name.text}.${field}` : field;
   return { label, other: at.getText(), at: deletedIn(session, place, home) ?? at, owned };
+}
+
+/** The fields that the rule about members tells of: those of literals that a place is given. */
+function toldOf(session: Session, place: ts.Expression, roots: readonly ts.Node[]): string[] {
+  const field = fieldOfThis(place);
+  const owner = field && ts.findAncestor(field, ts.isClassLike);
+  const mentions = roots.flatMap((root) => mentionsOf(session, place, root));
+  const member = owner && ownedMembers(session, owner).find((m) => m.name === field?.name.text);
+  const told = member ? leftOutOf(session, { ...member, label: "", mentions }) : [];
+  const file = place.getSourceFile();
+  const isOf = ({ label }: { label: string }): boolean => label.startsWith(place.getText());
+  if (ts.isIdentifier(place))
+    told.push(...[...leftInFile(session, file), ...leftByClosures(session, file)].filter(isOf));
+  return told.map(({ label }) => label.slice(label.lastIndexOf(".") + 1));
 }
 
 /** `delete this.parts[name]`, where a record is lost by that. */

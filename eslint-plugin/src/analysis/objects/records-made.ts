@@ -1,6 +1,6 @@
 /**
- * Records made: what the object literals of a file give to the fields of records that are alike, and
- * whether two of those fields have one owner. Used by `half-ended.ts`.
+ * Records made: what the object literals of a file give to the fields of records that are alike,
+ * and whether two of those fields have one owner. Used by `half-ended.ts`.
  */
 import ts from "typescript";
 import { isAnything } from "../../owner.ts";
