@@ -9,6 +9,8 @@ import { sourcesOf } from "../program/call-index.ts";
 import { heirsOf, makersOf } from "../program/class-makers.ts";
 import { putValues } from "../program/containers.ts";
 import { isHolder } from "../../owner.ts";
+import { choiceArms } from "../flow/gathers.ts";
+import { getsNothing } from "./field-deeds.ts";
 import { endingsOf, type Ending } from "./endings.ts";
 import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { accessesByName, elementsByName } from "../program/field-index.ts";
@@ -32,7 +34,7 @@ import {
   variableName,
   within,
 } from "../program/syntax.ts";
-import { isUnconditional } from "./taken-fields.ts";
+import { isUnconditional, keptMembers } from "./taken-fields.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 import { areApart } from "../program/ways.ts";
 
@@ -118,31 +120,60 @@ const endsIn = (session: Session, ending: ReadonlySet<ts.Node>, name: string): b
   );
 
 /** Whether all that the program does to a field elsewhere is to look at what it holds. */
-const isNobodyElses = (session: Session, { at, name }: GivenField): boolean =>
-  !isEndedByShape(session, name) &&
-  mentionsOfField(session, at, name).every((mention) => {
+const isNobodyElses = (session: Session, field: GivenField): boolean =>
+  !isEndedByShape(session, field) &&
+  mentionsOfField(session, field.at, field.name).every((mention) => {
     if (isTarget(mention)) return true;
     const { effect, fate } = session.transfer(mention);
     if (fate.kind === "returned" || (fate.literal !== null && !onlyLooksAt(effect))) return false;
     return deedOf(session, mention) === "looks";
   });
 
-/** `free(t: { side: Tensor }) { t.side.dispose(); }`: anything with such a field may come there. */
-function isEndedByShape(session: Session, name: string): boolean {
+/**
+ * `free(t: { side: Tensor }) { t.side.dispose(); }`: an object of the class may come there, where it
+ * has what the type asks for.
+ */
+function isEndedByShape(session: Session, { at, name }: GivenField): boolean {
   const { oracle } = session;
+  const holder = ts.findAncestor(at, ts.isClassLike);
+  const fits = (shape: ts.Node): boolean => !holder || mayBeOf(holder, shape);
   return oracle.facts.of(oracle.program, sourcesOf).some((file) => {
-    const shapes = (oracle.facts.of(file, accessesByName).get(name) ?? []).filter((at) => {
-      const declaration = oracle.declarationAt(at.name);
-      return declaration === undefined || ts.isPropertySignature(declaration);
+    const shapes = (oracle.facts.of(file, accessesByName).get(name) ?? []).filter((access) => {
+      const declaration = oracle.declarationAt(access.name);
+      if (declaration === undefined) return true;
+      return ts.isPropertySignature(declaration) && fits(declaration.parent);
     });
-    const names = (oracle.facts.of(file, elementsByName).get(name) ?? []).flatMap((element) =>
-      ts.isIdentifier(element.name)
-        ? referencesTo(oracle, element, element.name, enclosingFunction(element) ?? file)
-        : [],
-    );
+    const names = (oracle.facts.of(file, elementsByName).get(name) ?? []).flatMap((element) => {
+      if (!ts.isIdentifier(element.name)) return [];
+      const { parent: pattern } = element;
+      const types = oracle.declarationsAt(pattern.parent.initializer ?? pattern);
+      if (types.length > 0 && !types.some(fits)) return [];
+      return referencesTo(oracle, element, element.name, enclosingFunction(element) ?? file);
+    });
     return [...shapes, ...names].some((mention) => deedOf(session, mention) !== "looks");
   });
 }
+
+/** Whether an object of a class may have a type, as far as the names of its members say. */
+function mayBeOf(node: ts.ClassLikeDeclaration, type: ts.Node): boolean {
+  if (type === node || node.heritageClauses?.some(extendsOther) === true) return true;
+  if (!ts.isInterfaceDeclaration(type) && !ts.isTypeLiteralNode(type) && !ts.isClassLike(type))
+    return true;
+  const has = new Set(node.members.flatMap(({ name }) => (name ? [memberName(name)] : [])));
+  const maker = node.members.find((m) => ts.isConstructorDeclaration(m));
+  for (const parameter of maker?.parameters ?? []) has.add(parameter.name.getText());
+  const members: readonly ts.NamedDeclaration[] = type.members;
+  return members.every(
+    ({ name }) => !name || has.has(memberName(name as ts.PropertyName)) || isOptional(name.parent),
+  );
+}
+
+const extendsOther = ({ token }: ts.HeritageClause): boolean =>
+  token === ts.SyntaxKind.ExtendsKeyword;
+
+const isOptional = (member: ts.Node): boolean =>
+  (ts.isPropertySignature(member) || ts.isMethodSignature(member)) &&
+  member.questionToken !== undefined;
 
 /** Whether those who make such objects give what they have made for them, or nothing. */
 function isMadeFor(
@@ -179,7 +210,29 @@ function isOnlyFor(session: Session, value: ts.Expression): boolean {
   const others = ids.filter((id) => !moves.includes(id));
   if (!others.every((id) => isTarget(id) || leavesIt(session, id, value))) return false;
   if (!isOut(session, value, moves.length > 0)) return false;
-  return session.freshness(value) === "fresh" || isFilledAnew(session, declaration, ids);
+  const isMade = session.freshness(value) === "fresh" || isFilledAnew(session, declaration, ids);
+  return isMade || isTakenOut(session, declaration, home);
+}
+
+/**
+ * `const t = this.#t ?? make(); this.#t = null;`: what the object had for its own, which it lets go
+ * of, or what is made instead.
+ */
+function isTakenOut(session: Session, declaration: ts.Declaration, home: ts.Node): boolean {
+  const place = ts.findAncestor(home, ts.isClassLike);
+  if (!place || !ts.isVariableDeclaration(declaration) || !declaration.initializer) return false;
+  const initial = unwrap(declaration.initializer);
+  const own = keptMembers(session, place).map(({ name }) => name);
+  return (choiceArms(initial) ?? [initial]).map(unwrap).every((arm) => {
+    const name = fieldOfThis(arm)?.name.text;
+    if (name === undefined) return session.freshness(arm) === "fresh";
+    const isLetGo = (at: ts.Node): boolean =>
+      at.pos > declaration.end &&
+      fieldOfThis(at)?.name.text === name &&
+      isTarget(at) &&
+      getsNothing(at);
+    return own.includes(name) && someWithin(home, isLetGo);
+  });
 }
 
 /** `scope.moveToOuter(a, b);`: the scope of the function lets go of a value. */
