@@ -31,22 +31,40 @@ import { onlyLooksAt } from "../transfer/transfer.ts";
  */
 export function takenFields(session: Session, node: ts.ClassLikeDeclaration): Member[] {
   const own = new Set(ownedMembers(session, node).map((m) => m.name));
-  return session.oracle.facts.of(node, fieldsOf).flatMap((field) => {
-    const { name, stores, mentions } = field;
-    const values = stores.map(unwrap).filter((v) => !isNullish(v) && !isEmptyContainer(v));
-    const isOther = (v: ts.Expression): boolean => isMoved(v) && own.has(fieldOfThis(v)!.name.text);
-    const makes = values.filter(
-      (v) => isOther(v) || (isHidden(session, field) && isGiven(session, v)),
-    );
-    const [at] = makes;
-    const owned = at && ownedIn(session, mentions);
-    if (!owned || !isAgreedOn(session, owned)) return [];
-    if (!values.every((v) => makes.includes(v) || session.freshness(v) === "fresh")) return [];
-    const ends = mentions.filter((m) => endsAll(session, m));
-    if (ends.length === 0 || !ends.every((m) => isAlways(m))) return [];
-    const inConstructor = ts.isConstructorDeclaration(enclosingFunction(at) ?? at);
-    return [{ name, at, makes, owned, atOnce: inConstructor, inConstructor }];
-  });
+  const fields = session.oracle.facts.of(node, fieldsOf);
+  const found: Member[] = [];
+  // what gets the value of a field that is found is found in the next turn
+  for (let before = -1; before < found.length;) {
+    before = found.length;
+    for (const field of fields) {
+      const isKnown = found.some(({ name }) => name === field.name);
+      const taken = isKnown ? undefined : takenIn(session, field, own);
+      if (taken) found.push(taken);
+    }
+    for (const { name } of found) own.add(name);
+  }
+  return found.sort((a, b) => orderOf(fields, a) - orderOf(fields, b));
+}
+
+const orderOf = (fields: readonly Field[], { name }: Member): number =>
+  fields.findIndex((field) => field.name === name);
+
+/** What a field takes over, of which those of some names are the class's own. */
+function takenIn(session: Session, field: Field, own: ReadonlySet<string>): Member | undefined {
+  const { name, stores, mentions } = field;
+  const values = stores.map(unwrap).filter((v) => !isNullish(v) && !isEmptyContainer(v));
+  const isOther = (v: ts.Expression): boolean => isMoved(v) && own.has(fieldOfThis(v)!.name.text);
+  const makes = values.filter(
+    (v) => isOther(v) || (isHidden(session, field) && isGiven(session, v)),
+  );
+  const [at] = makes;
+  const owned = at && ownedIn(session, mentions);
+  if (!owned || !isAgreedOn(session, owned)) return undefined;
+  if (!values.every((v) => makes.includes(v) || session.freshness(v) === "fresh")) return undefined;
+  const ends = mentions.filter((m) => endsAll(session, m));
+  if (ends.length === 0 || !ends.every((m) => isAlways(m))) return undefined;
+  const inConstructor = ts.isConstructorDeclaration(enclosingFunction(at) ?? at);
+  return { name, at, makes, owned, atOnce: inConstructor, inConstructor };
 }
 
 /** All fields in which a class keeps what is its own to end. */
