@@ -38,6 +38,7 @@ import { endlessParts } from "../analysis/trails/endless-parts.ts";
 import { leftOfGiven } from "../analysis/objects/handed-over.ts";
 import type { Owned } from "../analysis/program/oracle.ts";
 import { leftOutOf, leftWhereEmptied, mentionsOf } from "../analysis/lists/partial-records.ts";
+import { isEndedAndRefilled } from "../analysis/objects/refilled.ts";
 import {
   emptyLoops,
   loopValue,
@@ -240,7 +241,8 @@ function checkClass(
     (m) => !all.some(({ name }) => name === m.name) && !isManaged(file.session, node, m),
   );
   for (const m of [...dueAt(file.session, node, methods, kept), ...made]) {
-    const isLent = (at: ts.Expression): boolean => isUsedThere(file.session, at, m.owned);
+    const isLent = (at: ts.Expression): boolean =>
+      isUsedThere(file.session, at, m.owned) || isEndedAndRefilled(file.session, at);
     if (sharedElsewhere(file.session, node, m.name, [], isLent) && !isOnlyLent(file.session, m))
       continue;
     const endedBy = `${methods[0]!.member.name.getText()}()`;
