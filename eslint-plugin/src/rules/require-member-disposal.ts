@@ -39,6 +39,7 @@ import { leftOfGiven } from "../analysis/objects/handed-over.ts";
 import type { Owned } from "../analysis/program/oracle.ts";
 import { leftOutOf, leftWhereEmptied, mentionsOf } from "../analysis/lists/partial-records.ts";
 import { isEndedAndRefilled } from "../analysis/objects/refilled.ts";
+import { leftParts } from "../analysis/objects/refilled-records.ts";
 import {
   emptyLoops,
   loopValue,
@@ -268,7 +269,7 @@ function checkClass(
   return forgotten;
 }
 
-/** Fields that a constructor is given for good and that the ending of their class leaves. */
+/** Fields, and parts of records in them, that a class is given for good and that its end leaves. */
 function checkGiven(
   file: FileAnalysis,
   node: ts.ClassLikeDeclaration,
@@ -278,6 +279,10 @@ function checkGiven(
     const method = `${ending.member.name.getText()}()`;
     const data = { field: `this.${name}`, noun: owned.owner.noun, end: toEnd(owned.owner), method };
     report({ mark: spanOf(at.name), messageId: "given", data });
+  }
+  for (const { label, at, owned, ending } of leftParts(file.session, node)) {
+    const data = { field: label, method: `${ending.member.name.getText()}()`, ...wordsOf(owned) };
+    report({ mark: spanOf(at.name), messageId: "unended", data });
   }
 }
 

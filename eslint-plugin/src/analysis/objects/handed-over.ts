@@ -130,8 +130,8 @@ const isNobodyElses = (session: Session, field: GivenField): boolean =>
   });
 
 /**
- * `free(t: { side: Tensor }) { t.side.dispose(); }`: an object of the class may come there, where it
- * has what the type asks for.
+ * `free(t: { side: Tensor }) { t.side.dispose(); }`: an object of the class may come there, where
+ * it has what the type asks for.
  */
 function isEndedByShape(session: Session, { at, name }: GivenField): boolean {
   const { oracle } = session;

@@ -74,14 +74,14 @@ export const keptMembers = (session: Session, node: ts.ClassLikeDeclaration): Me
 ];
 
 /** A field, what it is given, and what speaks of it. */
-interface Field {
+export interface Field {
   name: string;
   member: ts.PropertyDeclaration;
   stores: readonly ts.Expression[];
   mentions: readonly ts.PropertyAccessExpression[];
 }
 
-function fieldsOf(node: ts.ClassLikeDeclaration): readonly Field[] {
+export function fieldsOf(node: ts.ClassLikeDeclaration): readonly Field[] {
   const mentions = new Map<string, ts.PropertyAccessExpression[]>();
   const visit = (inner: ts.Node): void => {
     ts.forEachChild(inner, visit);
@@ -105,7 +105,7 @@ function fieldsOf(node: ts.ClassLikeDeclaration): readonly Field[] {
 }
 
 /** Whether nobody but the class ends what a field holds, fills it, or has it in hand. */
-function isHidden(session: Session, { member, name }: Field): boolean {
+export function isHidden(session: Session, { member, name }: Field): boolean {
   if (isPrivate(member)) return true;
   const file = member.getSourceFile();
   if ((ts.getCombinedModifierFlags(member.parent) & ts.ModifierFlags.Export) !== 0) return false;
