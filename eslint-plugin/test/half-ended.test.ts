@@ -319,4 +319,25 @@ export function stop(name: string): void {
 export const make = () => new Tasks();`,
 );
 
+program(
+  "what records of another type have beside the same fields",
+  `import { Linear } from "tenure/nn";
+interface State { hidden: Tensor; cell: Tensor }
+interface Step extends State { prediction: Tensor; model: Linear }
+export function step(x: Tensor): Step {
+  return { hidden: x.neg(), cell: x.abs(), prediction: x.exp(), model: new Linear(1, 1) };
+}
+class Carry {
+  #state: State | undefined;
+  advance(x: Tensor): void {
+    const before = this.#state;
+    this.#state = { hidden: x.neg(), cell: x.abs() };
+    before?.hidden.dispose();
+    before?.cell.dispose();
+  }
+  [Symbol.dispose](): void { this.#state?.hidden.dispose(); this.#state?.cell.dispose(); }
+}
+export const make = () => new Carry();`,
+);
+
 test.run();

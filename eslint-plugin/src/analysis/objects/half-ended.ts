@@ -63,7 +63,7 @@ function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | und
   if (parts.whole || !ended) return undefined;
   const [other, at] = ended;
   const file = node.getSourceFile();
-  const fields = [...owned.fields, ...fieldsBeside(session, file, owned, [...parts.ended.keys()])];
+  const fields = [...owned.fields, ...fieldsBeside(session, name, owned, [...parts.ended.keys()])];
   const left = fields.filter((name) => !parts.ended.has(name) && !parts.kept.has(name));
   if (left.length === 0) return undefined;
   const from = loopOf(node)?.expression ?? node;

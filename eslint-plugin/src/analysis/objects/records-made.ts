@@ -47,22 +47,32 @@ export function areAlike(
 }
 
 /**
- * The fields that hold what another owner frees, such as an optimizer beside tensors: what is made
- * for them in each record of a file that has all of some fields.
+ * The fields of a record, as its type declares them, that hold what another owner frees, such as an
+ * optimizer beside tensors: by what the records of its file are given that have all of some fields.
  */
 export function fieldsBeside(
   session: Session,
-  file: ts.SourceFile,
+  record: ts.Node,
   { owner, fields }: Owned,
   named: readonly string[],
 ): string[] {
   if (owner.policy !== "protocol") return [];
-  const found = literalsOf(session, file)
-    .filter((literal) => named.every((field) => partOf(session, literal, field)))
-    .flatMap((literal) => [literal, ...spreadIn(session, literal)])
-    .flatMap(({ properties }) => properties)
-    .flatMap(({ name }) => (name ? [memberName(name)] : []));
-  return [...new Set(found)].filter((name) => !fields.includes(name));
+  const { oracle } = session;
+  const declared = oracle
+    .declarationsAt(record)
+    .flatMap((type) => (ts.isInterfaceDeclaration(type) || ts.isTypeLiteralNode(type) ? type : []))
+    .flatMap(({ members }) => members.map(({ name }) => (name ? memberName(name) : "")));
+  const others = declared.filter((name) => !fields.includes(name));
+  if (others.length === 0) return [];
+  const literals = literalsOf(session, record.getSourceFile()).filter((literal) =>
+    named.every((field) => partOf(session, literal, field)),
+  );
+  const isOwned = (name: string): boolean =>
+    literals.some((literal) => {
+      const given = partOf(session, literal, name);
+      return given !== undefined && oracle.ownedAt(given)?.shape === "one";
+    });
+  return others.filter(isOwned);
 }
 
 const literalsOf = ({ oracle }: Session, file: ts.SourceFile) =>

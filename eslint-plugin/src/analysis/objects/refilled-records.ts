@@ -1,8 +1,8 @@
 /**
  * Refilled records: a field of a class that holds a record, of which a method ends a part each time
- * before it puts the next record there: `this.best?.image.dispose(); this.best = { image };`. So the
- * part is the class's own, whoever made it, and the end of the class still owes the last one. Used
- * by the rule about members.
+ * before it puts the next record there: `this.best?.image.dispose(); this.best = { image };`. So
+ * the part is the class's own, whoever made it, and the end of the class still owes the last one.
+ * Used by the rule about members.
  */
 import ts from "typescript";
 import { endingsOf, type Ending } from "./endings.ts";
