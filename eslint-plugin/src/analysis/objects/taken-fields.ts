@@ -81,6 +81,7 @@ export interface Field {
   mentions: readonly ts.PropertyAccessExpression[];
 }
 
+/** The fields of a class that it declares, and what it says of them. */
 export function fieldsOf(node: ts.ClassLikeDeclaration): readonly Field[] {
   const mentions = new Map<string, ts.PropertyAccessExpression[]>();
   const visit = (inner: ts.Node): void => {
