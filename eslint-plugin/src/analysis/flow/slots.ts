@@ -94,7 +94,8 @@ function slotsOf(session: Session, file: ts.SourceFile): Slot[] {
 
 // ---- fields ----
 
-function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
+/** The fields of a class that the dataflow follows. */
+export function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
   const members = keptMembers(session, node).filter((m) => !isManaged(session, node, m));
   if (members.length === 0) return [];
   const all = new Map<string, ts.Expression[]>(members.map((m) => [m.name, []]));

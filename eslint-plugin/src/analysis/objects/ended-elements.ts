@@ -11,6 +11,7 @@ import { enclosingFunction, fateOf, loopOver, type Fate } from "../transfer/fate
 import { givesPart } from "../lists/left-out.ts";
 import { entryOf } from "../transfer/looked-at.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
+import { fieldSlots } from "../flow/slots.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { transferOf } from "../transfer/mention.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
@@ -38,9 +39,14 @@ export function losesEnded(session: Session, { left, right, operatorToken }: ts.
   const owned = session.oracle.ownedAt(field);
   const place = ts.findAncestor(home, ts.isClassLike);
   if (owned?.shape !== "many" || !place) return false;
-  if (ownedMembers(session, place).some(({ name }) => name === field.name.text)) return false;
+  if (ownedMembers(session, place).some(({ name }) => name === field.name.text))
+    if (isEmptyContainer(unwrap(right)) || isSlot(session, place, field)) return false;
   return endsSomeOf(session, place, field.name.text) && !isSetUp(session, home);
 }
+
+/** Whether the dataflow follows a field itself. */
+const isSlot = (session: Session, place: ts.ClassLikeDeclaration, field: ts.Expression): boolean =>
+  fieldSlots(session, place).some(({ mentions }) => mentions.includes(field));
 
 /** `constructor() { this.reset(); }`: the method gives the fields their first values, too. */
 const isSetUp = ({ oracle }: Session, method: ts.MethodDeclaration): boolean =>
