@@ -24,6 +24,7 @@ import { entryOf, looksAtEntry, onlyLooks } from "../transfer/looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isView, putInto, wholeOf } from "./inner-lists.ts";
+import { looksThrough } from "./looked-through.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { samePlace } from "../program/same-place.ts";
 import { isShared, sharedPlace } from "../flow/shared-places.ts";
@@ -280,7 +281,7 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
   const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
   const last = lastLoop(node, blockOf(session, container) ?? root)?.end ?? node.end;
   const visit = (inner: ts.Node): boolean => {
-    if (inner === node || inner.pos > last) return false;
+    if (inner === node || inner.pos >= last) return false;
     if (ts.isIdentifier(inner) && isDeclared(inner)) return false;
     const isMention =
       (ts.isPropertyAccessExpression(inner) || ts.isIdentifier(inner)) &&
@@ -288,7 +289,8 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
       mayTake(session, inner) &&
       !keepsInPlace(session, inner, found) &&
       !isOfOtherKey(session, inner, found) &&
-      !looksAtEntry(session, inner);
+      !looksAtEntry(session, inner) &&
+      !looksThrough(session, inner, node);
     const takes = isMention || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
     if (takes && !isOnOtherWay(inner, node)) return true;
     return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
@@ -363,7 +365,8 @@ function isOfOtherKey({ oracle }: Session, mention: ts.Expression, { node }: Fou
 }
 
 /** `this.lookup(key)`, `this.end(key)`: a function of the program that speaks of the container. */
-function givesOrEnds(session: Session, call: ts.CallExpression, { container }: Found): boolean {
+function givesOrEnds(session: Session, call: ts.CallExpression, found: Found): boolean {
+  const { container, node } = found;
   const field = fieldOfThis(container);
   const { body } = session.oracle.callee(call);
   if (body && !field && call.arguments.some((a) => isHolderOf(session, a, container))) return true;
@@ -379,7 +382,8 @@ function givesOrEnds(session: Session, call: ts.CallExpression, { container }: F
   if (session.oracle.ownedAt(call) && fateOf(call).kind === "dropped") return false;
   return mentionsField(session.oracle.facts, body, field.name.text, (at) => {
     const mention = fieldOfThis(at);
-    return mention?.name.text === field.name.text && !mayTake(session, mention);
+    if (mention?.name.text !== field.name.text) return false;
+    return !mayTake(session, mention) || looksThrough(session, mention, node);
   });
 }
 
@@ -436,7 +440,6 @@ function isCopied(session: Session, container: ts.Expression): boolean {
   );
 }
 
-/** A loop that does nothing takes nothing. */
 const isEmpty = (node: ts.Statement): boolean =>
   ts.isEmptyStatement(node) || (ts.isBlock(node) && node.statements.length === 0);
 const isDisposerName = (name: string): boolean =>

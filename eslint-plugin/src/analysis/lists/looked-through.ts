@@ -1,0 +1,134 @@
+/**
+ * Looked through: whether all that a function does with a mention of a list or table is a look,
+ * under whatever names: at parts of it (`xs.slice(1)`, `xs.filter(…)`), at elements, at what lies in
+ * those. What leaves the list afterwards nobody has ended there. Used by `removals.ts`.
+ */
+import ts from "typescript";
+import { functionHanded } from "../program/callee.ts";
+import { containerMethod, puts } from "../program/containers.ts";
+import { boundNames, referencesTo } from "../program/references.ts";
+import type { Session } from "../session.ts";
+import {
+  calleeNameNode,
+  isTarget,
+  isUsing,
+  isUsingList,
+  variableName,
+  within,
+} from "../program/syntax.ts";
+import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
+import { isCompared } from "../transfer/looked-at.ts";
+import { effectInside } from "../transfer/mention.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
+
+/** How many names and parts a look may go through. */
+const furthest = 8;
+
+/**
+ * Whether a function only looks at what a mention stands for.
+ *
+ * @param removal what takes elements out of the list: it may well ask which element is which
+ */
+export function looksThrough(
+  session: Session,
+  mention: ts.Expression,
+  removal: ts.Node,
+  depth = 0,
+): boolean {
+  if (within(mention, removal) && asksWhich(mention)) return true;
+  if (depth > furthest || isCompared(mention)) return false;
+  const follow = (at: ts.Expression): boolean => looksThrough(session, at, removal, depth + 1);
+  const { effect, fate } = session.transfer(mention);
+  const { kind, node } = fate;
+  if (effect === "disposes") return false;
+  switch (kind) {
+    case "dropped":
+    case "operand":
+      return true;
+    case "read":
+    case "element":
+      return (
+        session.oracle.ownedAt(node as ts.Expression) === null || follow(node as ts.Expression)
+      );
+    case "receiver":
+      return session.oracle.ownedAt(mention)?.shape === "many"
+        ? looksAtAll(session, fate, follow)
+        : onlyLooksAt(effect);
+    case "argument":
+      return isGathered(node) ? follow(node) : isLent(session, mention, node);
+    case "bound":
+      return ts.isVariableDeclaration(node) && !isUsing(node) && eachName(session, node, follow);
+    case "iterated":
+      return ts.isForOfStatement(node) && eachTurn(session, node, follow);
+    case "assigned":
+      return ts.isBinaryExpression(node) && isFollowed(session, node.left, follow);
+    default:
+      return false;
+  }
+}
+
+/** `x !== t`, `stale.includes(t)`: asks only which element it is. */
+const asksWhich = (mention: ts.Expression): boolean => {
+  const { kind, node, member } = fateOf(mention);
+  const call = kind === "argument" && ts.isCallExpression(node) ? calleeNameNode(node)?.text : "";
+  return isCompared(mention) || containerMethod(call ?? "") === "asks" || isAsked(kind, member);
+};
+
+const isAsked = (kind: Fate["kind"], member: string): boolean =>
+  kind === "receiver" && containerMethod(member) === "asks";
+
+type Follow = (at: ts.Expression) => boolean;
+
+/** Whether a method of a list does nothing to its elements, and whoever gets some only looks. */
+function looksAtAll(session: Session, { member, node }: Fate, follow: Follow): boolean {
+  if (!ts.isCallExpression(node) || !session.oracle.callee(node).builtin) return false;
+  if (puts(member) || containerMethod(member) === "asks" || member === "keys") return true;
+  if (/^(slice|values|entries|at|get|pop|shift)$/.test(member)) return follow(node);
+  if (!/^(filter|find(Last)?(Index)?|some|every|forEach|map|flatMap)$/.test(member)) return false;
+  const [first] = node.arguments;
+  const callback = first && functionHanded(session.oracle, first);
+  const effect = callback && session.summary(callback).parameters[0];
+  if (!effect || effect.disposes || effect.stores) return false;
+  if (/^(some|every|find(Last)?Index)$/.test(member)) return true;
+  return fateOf(node).kind === "dropped" || follow(node);
+}
+
+/** `Promise.all(xs)`, which gives the same values. */
+const isGathered = (node: ts.Node): node is ts.CallExpression =>
+  ts.isCallExpression(node) && /^Promise\.(all|allSettled)$/.test(node.expression.getText());
+
+/** Whether a call only looks at what it is given; who hears of an event may do anything to it. */
+const isLent = (session: Session, given: ts.Expression, call: ts.Node): boolean =>
+  ts.isCallExpression(call) &&
+  !/^(emit|dispatch|publish|post|send|notify|trigger|next|resolve)/i.test(
+    calleeNameNode(call)?.text ?? "",
+  ) &&
+  onlyLooksAt(effectInside(session, session.transfer(given)));
+
+/** Whether the names that a declaration gives what it is made of only look at that. */
+function eachName(session: Session, declaration: ts.VariableDeclaration, follow: Follow): boolean {
+  const root = enclosingFunction(declaration) ?? declaration.getSourceFile();
+  return boundNames(declaration.name, declaration).every(
+    ({ id, declaration: at }) =>
+      !session.oracle.ownedAt(id) ||
+      referencesTo(session.oracle, at, id, root).every(
+        (name) => name === id || isTarget(name) || follow(name),
+      ),
+  );
+}
+
+function eachTurn(session: Session, loop: ts.ForOfStatement, follow: Follow): boolean {
+  const list = loop.initializer;
+  return (
+    ts.isVariableDeclarationList(list) &&
+    !isUsingList(list) &&
+    list.declarations.every((turn) => eachName(session, turn, follow))
+  );
+}
+
+/** `x = xs.pop()`: a variable of the function itself. */
+function isFollowed(session: Session, left: ts.Expression, follow: Follow): boolean {
+  const source = ts.isIdentifier(left) ? session.oracle.declarationAt(left) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !variableName(source)) return false;
+  return enclosingFunction(source) === enclosingFunction(left) && eachName(session, source, follow);
+}
