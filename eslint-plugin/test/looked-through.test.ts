@@ -262,6 +262,40 @@ reports(
   [],
 );
 
+/** Lists in a list, whose tensors a class ends all together. */
+const atlas = (trim: string): string => `
+import type { Tensor } from "tenure";
+export class Atlas {
+  readonly #maps: Tensor[][] = [[], []];
+  collect(map: Tensor): void { this.#maps[0]!.push(map.alias()); }
+  trim(keep = 1): void { ${trim} }
+  dispose(): void { for (const map of this.#maps.flat()) map.dispose(); }
+}`;
+
+reports(
+  "spliced out of lists in a list",
+  atlas("for (const maps of this.#maps) maps.splice(0, maps.length - keep);"),
+  ["no-dropped-element: The tensor taken out by `splice(…)` is dropped; dispose it."],
+);
+reports(
+  "spliced out of lists in a list, and ended",
+  atlas(
+    `for (const maps of this.#maps)
+      for (const map of maps.splice(0, maps.length - keep)) map.dispose();`,
+  ),
+  [],
+);
+reports(
+  "ended before they are spliced out of lists in a list",
+  atlas(
+    `for (const maps of this.#maps) {
+      for (const map of maps.slice(0, keep)) map.dispose();
+      maps.splice(0, keep);
+    }`,
+  ),
+  [],
+);
+
 /** TensorFlow.js in plain JavaScript. */
 const frames = (drop: string): string => `
 import * as tf from "@tensorflow/tfjs-core";

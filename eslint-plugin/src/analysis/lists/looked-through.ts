@@ -1,7 +1,7 @@
 /**
  * Looked through: whether all that a function does with a mention of a list or table is a look,
- * under whatever names: at parts of it (`xs.slice(1)`, `xs.filter(…)`), at elements, at what lies in
- * those. What leaves the list afterwards nobody has ended there. Used by `removals.ts`.
+ * under whatever names: at parts of it (`xs.slice(1)`, `xs.filter(…)`), at elements, at what lies
+ * in those. What leaves the list afterwards nobody has ended there. Used by `removals.ts`.
  */
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";

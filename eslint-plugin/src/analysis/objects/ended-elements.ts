@@ -133,6 +133,7 @@ function isKeptAt(session: Session, given: ts.Expression | undefined): boolean {
 export function endsElements(session: Session, list: ts.Expression): boolean {
   if (ends(session, list) || endsInLoop(session, list)) return true;
   const { kind, member, node } = fateOf(list);
+  if (kind === "receiver" && member === "flat") return endsElements(session, node as ts.Expression);
   const takes = kind === "receiver" && /^(pop|shift|splice)$/.test(member);
   const taken = takes ? (node as ts.Expression) : entryOf(list);
   if (!taken) return false;
