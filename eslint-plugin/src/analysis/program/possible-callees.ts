@@ -1,8 +1,8 @@
 /**
  * Possible callees: the functions that a call may run where its callee has no body of its own:
  * those that all callers hand in for a parameter, those that implement a member of an interface,
- * by name, and those that a function of the program returns. Used by `scope-reach.ts` and
- * `trail-calls.ts`.
+ * by name, and those that a function of the program returns. Used by `scope-reach.ts`,
+ * `trail-calls.ts` and the description of arguments.
  */
 import ts from "typescript";
 import { sourcesOf } from "./call-index.ts";
@@ -13,7 +13,7 @@ import type { Facts } from "./facts.ts";
 import { returnsOf } from "../transfer/fate.ts";
 import { grouped } from "./field-index.ts";
 import type { Oracle } from "./oracle.ts";
-import { hasBody, unwrap, type FunctionWithBody } from "./syntax.ts";
+import { hasBody, memberName, unwrap, type FunctionWithBody } from "./syntax.ts";
 
 const furthest = 4;
 
@@ -97,3 +97,53 @@ const mayImplement = (fn: FunctionWithBody): boolean =>
   ts.isMethodDeclaration(fn) ||
   ts.isPropertyAssignment(fn.parent) ||
   ts.isPropertyDeclaration(fn.parent);
+
+/**
+ * The functions that a member without a body may stand for, `apply` of an interface or of an
+ * abstract class of the program; undefined where there is none, or where not all are seen.
+ */
+export function implementationsSeen(
+  oracle: Oracle,
+  member: ts.Declaration,
+): readonly FunctionWithBody[] | undefined {
+  const isAbstract = ts.isMethodDeclaration(member) && !member.body;
+  const name =
+    (isAbstract || ts.isMethodSignature(member) || ts.isPropertySignature(member)) && member.name
+      ? memberName(member.name)
+      : "";
+  if (name === "" || member.getSourceFile().isDeclarationFile) return undefined;
+  if (isOfferedByName(oracle, member.parent)) return undefined;
+  const written = implementationsOf(oracle, name);
+  const given = oracle.facts
+    .of(oracle.program, sourcesOf)
+    .flatMap((file) => oracle.facts.of(file, valuesByName).get(name) ?? [])
+    .map((value) => functionHanded(oracle, value));
+  const found = [...written, ...given];
+  return found.length > 0 && found.every((fn) => fn !== undefined) ? found : undefined;
+}
+
+/** What a file gives properties other than functions written there, by name. */
+function valuesByName(
+  file: ts.SourceFile,
+  facts: Facts,
+): ReadonlyMap<string, readonly ts.Expression[]> {
+  const values = new Map<string, ts.Expression[]>();
+  const add = (name: string, value: ts.Expression): void => {
+    if (!hasBody(unwrap(value))) values.set(name, [...(values.get(name) ?? []), value]);
+  };
+  for (const literal of facts.nodes<ts.ObjectLiteralExpression>(
+    file,
+    ts.SyntaxKind.ObjectLiteralExpression,
+  ))
+    for (const property of literal.properties) {
+      if (ts.isShorthandPropertyAssignment(property)) add(property.name.text, property.name);
+      else if (ts.isPropertyAssignment(property))
+        add(memberName(property.name), property.initializer);
+    }
+  for (const { left, right } of facts.assignments(file))
+    if (ts.isPropertyAccessExpression(left)) add(left.name.text, right);
+  for (const parameter of facts.nodes<ts.ParameterDeclaration>(file, ts.SyntaxKind.Parameter))
+    if (ts.isParameterPropertyDeclaration(parameter, parameter.parent))
+      add(memberName(parameter.name), parameter.name);
+  return values;
+}

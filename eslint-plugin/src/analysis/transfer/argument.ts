@@ -14,6 +14,7 @@ import { holdsListed, holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
 import { isLentTo, namesOver, parameterName, pathWithin } from "./lending.ts";
 import type { Callee, Owned } from "../program/oracle.ts";
+import { implementationsSeen } from "../program/possible-callees.ts";
 import { ownedMember } from "../program/ownership.ts";
 import type { ParameterEffect, Session } from "../session.ts";
 import { fieldEffect } from "./summary.ts";
@@ -112,10 +113,32 @@ class Described implements Argument {
     return borrowsByContract(this.#session, this.#call, this.#callee, this.#owned.owner);
   }
   get handed(): boolean {
-    return lendsToHanded(this.#session, this.#call, this.#place.index, this.#owned.owner);
+    return (
+      lendsToHanded(this.#session, this.#call, this.#place.index, this.#owned.owner) ||
+      this.#isLentToAll()
+    );
   }
   get endedAfter(): boolean {
     return isEndedAfter(this.#session, this.#call, this.#node, this.#owned);
+  }
+
+  /** `pass.apply(t)`, where all that write such a method only look, as the protocol asks. */
+  #isLentToAll(): boolean {
+    const { declaration } = this.#callee;
+    if (!declaration || this.#owned.owner.policy !== "protocol") return false;
+    const all = implementationsSeen(this.#session.oracle, declaration);
+    const looks = (fn: FunctionWithBody): boolean =>
+      bodyEffect(this.#session, fn, this.#place, this.#node, this.#owned) === "borrows";
+    const possible = all?.filter((fn) => !this.#isOfOtherType(fn)) ?? [];
+    return possible.length > 0 && possible.every(looks);
+  }
+
+  /** Whether a function can't be the one that is called: its parameter is something else. */
+  #isOfOtherType({ parameters }: FunctionWithBody): boolean {
+    const name = parameters[this.#place.index]?.name;
+    const taken = name && this.#session.oracle.ownedAt(name);
+    const { owner, shape } = this.#owned;
+    return Boolean(taken && !taken.mixed && (taken.owner !== owner || taken.shape !== shape));
   }
 }
 
