@@ -15,6 +15,7 @@ import { boundNames, referencesTo } from "../program/references.ts";
 import {
   hasBody,
   isTarget,
+  memberName,
   someWithin,
   unwrap,
   unwrapCallee,
@@ -30,17 +31,17 @@ export function lendsToHanded(
   owner: Owner,
 ): boolean {
   if (!ts.isCallExpression(call)) return false;
-  const parameter = handedIn(session, call);
-  if (parameter && isReplaced(session, parameter)) return false;
+  const at = handedIn(session, call);
+  if (at && isReplaced(session, at.parameter)) return false;
   const seen = new Set<ts.Node>();
-  const handed = parameter ? functionsGiven(session, parameter, seen) : [];
+  const handed = at ? functionsGiven(session, at, seen) : [];
   const kept = handed.length > 0 ? [] : functionsKept(session, call);
   const given =
     handed.length > 0 ? handed : kept.flatMap((value) => functionsOf(session, value, seen));
   const isSeen = kept.length === 0 || given.some((fn) => fn && speaksOf(fn, index));
   if (given.some((fn) => fn && !looksOnly(session, fn, index))) return false;
   if (given.length > 0 && !given.includes(undefined) && isSeen) return true;
-  return parameter !== undefined && owner.policy === "protocol" && givesBack(session, call);
+  return at !== undefined && owner.policy === "protocol" && givesBack(session, call);
 }
 
 /**
@@ -58,14 +59,42 @@ export function isShownTo(session: Session, mention: ts.Expression): boolean {
   return ts.isParameter(source) || (ts.isVariableDeclaration(source) && !source.initializer);
 }
 
+/** A parameter that is a function, or an object or list with functions in it. */
+interface Handed {
+  parameter: ts.ParameterDeclaration;
+  /** The name of a function in an object. */
+  field?: string | undefined;
+}
+
 /** The parameter that a called function is, or that has it in a field. */
-function handedIn(session: Session, call: ts.CallExpression): ts.ParameterDeclaration | undefined {
+function handedIn(session: Session, call: ts.CallExpression): Handed | undefined {
   let target: ts.Expression = unwrapCallee(call.expression);
-  if (ts.isPropertyAccessExpression(target)) target = unwrap(target.expression);
+  let field: string | undefined;
+  if (ts.isPropertyAccessExpression(target)) {
+    field = target.name.text;
+    target = unwrap(target.expression);
+  }
   if (!ts.isIdentifier(target)) return undefined;
   let at: ts.Node | undefined = session.oracle.declarationAt(target);
+  const list = at && field === undefined ? listWalked(at) : undefined;
+  if (list) at = session.oracle.declarationAt(list);
+  if (at && ts.isBindingElement(at) && field === undefined) field = fieldTaken(at);
   while (at && (ts.isBindingElement(at) || ts.isObjectBindingPattern(at))) at = at.parent;
-  return at && ts.isParameter(at) && ts.isFunctionLike(at.parent) ? at : undefined;
+  return at && ts.isParameter(at) && ts.isFunctionLike(at.parent)
+    ? { parameter: at, field }
+    : undefined;
+}
+
+/** The name that a pattern of a parameter takes. */
+const fieldTaken = ({ name, propertyName, parent }: ts.BindingElement): string =>
+  ts.isParameter(parent.parent) ? (propertyName ?? name).getText() : "";
+
+/** The `steps` of `for (const step of steps)`. */
+function listWalked(at: ts.Node): ts.Identifier | undefined {
+  const loop = ts.isVariableDeclaration(at) ? at.parent.parent : undefined;
+  if (!loop || !ts.isForOfStatement(loop)) return undefined;
+  const list = unwrap(loop.expression);
+  return ts.isIdentifier(list) ? list : undefined;
 }
 
 /** `fn = (t) => …`: another function takes the place of the one that is handed in. */
@@ -78,19 +107,34 @@ const isReplaced = ({ oracle }: Session, parameter: ts.ParameterDeclaration): bo
  * The functions the program hands in for a parameter that is one, also by way of functions that
  * hand on what they are handed; undefined for an unseen one.
  */
-function functionsGiven(
-  session: Session,
-  parameter: ts.ParameterDeclaration,
-  seen: Set<ts.Node>,
-): Given {
-  const { parent, name } = parameter;
-  if (!hasBody(parent) || !ts.isIdentifier(name) || seen.has(parameter)) return [];
+function functionsGiven(session: Session, { parameter, field }: Handed, seen: Set<ts.Node>): Given {
+  const { parent, dotDotDotToken } = parameter;
+  if (!hasBody(parent) || seen.has(parameter)) return [];
   seen.add(parameter);
   const { calls } = callSitesOf(session.oracle, parent, "program");
-  const at = parent.parameters.findIndex((p) => p.name === name);
-  return calls.flatMap((site) => {
-    const argument = site.arguments?.[at];
-    return argument ? functionsOf(session, argument, seen) : [];
+  const at = parent.parameters.findIndex((p) => p === parameter);
+  return calls.flatMap((site) =>
+    (site.arguments ?? [])
+      .slice(at, dotDotDotToken ? undefined : at + 1)
+      .flatMap((argument) =>
+        field === undefined
+          ? functionsOf(session, argument, seen)
+          : fieldGiven(session, unwrap(argument), field),
+      ),
+  );
+}
+
+/** The function that an object literal has under a name. */
+function fieldGiven({ oracle }: Session, given: ts.Expression, field: string): Given {
+  if (!ts.isObjectLiteralExpression(given)) return [undefined];
+  if (given.properties.some((p) => !p.name || ts.isComputedPropertyName(p.name)))
+    return [undefined];
+  return given.properties.flatMap((property) => {
+    if (!property.name || memberName(property.name) !== field) return [];
+    if (hasBody(property)) return [property];
+    return ts.isPropertyAssignment(property)
+      ? [functionHanded(oracle, property.initializer)]
+      : [functionHanded(oracle, property.name as ts.Identifier)];
   });
 }
 
@@ -100,7 +144,7 @@ function functionsOf(session: Session, value: ts.Expression, seen: Set<ts.Node>)
   const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
   if (!source || !ts.isParameter(source)) return [functionHanded(session.oracle, value)];
   if (isReplaced(session, source)) return [undefined];
-  const given = functionsGiven(session, source, seen);
+  const given = functionsGiven(session, { parameter: source }, seen);
   return given.length > 0 ? given : [undefined];
 }
 

@@ -1,0 +1,122 @@
+/**
+ * Values that are written over by others: in variables of a loop, in fields, lists and tables. Each
+ * case is a program in TypeScript with what the rule says of it: nothing for those that end what
+ * they write over.
+ */
+import { suite } from "uvu";
+import { assert, lines, lint } from "./tester.ts";
+
+const test = suite("overwritten");
+const rules = { "tenure/no-overwritten-tensor": "error" };
+const imports = 'import { type Tensor, concat, ones, rand, scoped, topK, zeros } from "tenure";\n';
+
+/** What is reported of a program below its imports. */
+const reports = (code: string): string[] => lines(lint(imports + code.trim(), { rules }));
+
+const invalid = (title: string, code: string, ...found: string[]): void => {
+  test(title, () => {
+    assert.equal(
+      reports(code),
+      found.map((f) => f.replace(":", " no-overwritten-tensor:")),
+    );
+  });
+};
+const valid = (title: string, code: string): void => {
+  test(`${title}, right`, () => {
+    assert.equal(reports(code), []);
+  });
+};
+
+// ---- functions that others write ----
+
+const passes = (body: string, other = "return source.neg();"): string => `
+abstract class Pass { abstract apply(source: Tensor): Tensor; }
+class Invert extends Pass { override apply(source: Tensor): Tensor { ${other} } }
+class Brighten extends Pass { override apply(source: Tensor): Tensor { return source.add(1); } }
+export const all = (): Pass[] => [new Invert(), new Brighten()];
+export function render(passes: readonly Pass[]): Tensor {
+  let image = zeros([4]);
+  ${body}
+  return image;
+}`;
+
+invalid(
+  "an intermediate of a method that no class keeps",
+  passes("for (const pass of passes) {\n image = pass.apply(image);\n}"),
+  "9: This assignment loses the tensor `image` got on line 7; dispose it first.",
+);
+valid(
+  "an intermediate that is ended",
+  passes(
+    "for (const pass of passes) { const old = image; image = pass.apply(old); old.dispose(); }",
+  ),
+);
+valid(
+  "a method that one class ends its argument in",
+  passes(
+    "for (const pass of passes) image = pass.apply(image);",
+    "try { return source.neg(); } finally { source.dispose(); }",
+  ),
+);
+valid(
+  "a method that gives its argument back",
+  passes(
+    "for (const pass of passes) image = pass.apply(image);",
+    "return source.size > 4 ? source.neg() : source;",
+  ),
+);
+valid(
+  "a method that may be any function",
+  `
+interface Step { apply(x: Tensor): Tensor; }
+export const step = (apply: (x: Tensor) => Tensor): Step => ({ apply });
+export function run(steps: readonly Step[]): Tensor {
+  let x = zeros([4]);
+  for (const step of steps) x = step.apply(x);
+  return x;
+}`,
+);
+invalid(
+  "an intermediate of functions in a list",
+  `
+export function pipe(image: Tensor, ...steps: readonly ((x: Tensor) => Tensor)[]): Tensor {
+  let current = image.alias();
+  for (const step of steps) {
+    current = step(current);
+  }
+  return current;
+}`,
+  "5: This assignment loses the tensor `current` got on line 3; dispose it first.",
+);
+valid(
+  "functions in a list that end what they get",
+  `
+const spent = (x: Tensor): Tensor => { const y = x.neg(); x.dispose(); return y; };
+function pipe(image: Tensor, ...steps: readonly ((x: Tensor) => Tensor)[]): Tensor {
+  let current = image.alias();
+  for (const step of steps) current = step(current);
+  return current;
+}
+export const twice = (x: Tensor): Tensor => pipe(x, spent, spent);`,
+);
+const sampler = (onStep: string): string => `
+async function sample(n: number, { onStep }: { onStep?: (x: Tensor) => void }): Promise<Tensor> {
+  let x = rand([4]);
+  for (let i = 0; i < n; i++) {
+    x = x.neg();
+    onStep?.(x);
+  }
+  return x;
+}
+export async function run(seen: Tensor[]): Promise<number> {
+  using x = await sample(3, { onStep: ${onStep} });
+  return x.size + seen.length;
+}`;
+invalid(
+  "a value that is shown to a function of the options",
+  sampler("(x) => console.warn(x.size)"),
+  "5: This assignment loses the tensor `x` got on line 3; dispose it first.",
+);
+valid("a value that a function of the options keeps", sampler("(x) => void seen.push(x)"));
+
+test.run();
