@@ -119,4 +119,32 @@ invalid(
 );
 valid("a value that a function of the options keeps", sampler("(x) => void seen.push(x)"));
 
+// ---- one way to an assignment ----
+
+const steps = (body: string, before = ""): string => `
+export function states(x: Tensor, keep: boolean, n: number): { out: Tensor; all: Tensor[] } {
+  const all: Tensor[] = [];
+  let h = x.neg();
+  ${before}
+  for (let i = 0; i < n; i++) {
+    const next = h.add(1);
+    ${body}
+    h = next;
+  }
+  return { out: h, all };
+}`;
+invalid(
+  "a state that is kept on demand",
+  steps("if (keep) all.push(h);"),
+  "9: This assignment loses the tensor `h` got on line 4; dispose it first.",
+);
+valid("a state that is kept or ended", steps("if (keep) all.push(h); else h.dispose();"));
+valid("a state that is kept unless it is there", steps("if (!all.includes(h)) all.push(h);"));
+valid("two conditions", steps("if (keep) all.push(h);\n if (!keep) h.dispose();"));
+valid(
+  "kept for even and odd",
+  steps("if (i % 2 === 0) all.push(h);\n if (i % 2 > 0) all.push(h);"),
+);
+valid("kept where nothing throws", steps("try { if (keep) all.push(h); } catch { throw h; }"));
+
 test.run();

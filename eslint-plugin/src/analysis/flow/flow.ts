@@ -27,6 +27,7 @@ import {
   type Value,
 } from "./states.ts";
 import { leftByRejections } from "./rejections.ts";
+import { storesOnWays } from "./stores-on-ways.ts";
 import { leftByTurns } from "./turns.ts";
 import { leftOnWays } from "./ways-out.ts";
 
@@ -88,6 +89,8 @@ export class Flow {
     const { outs } = this;
     for (const { cell, value, exit } of [...leftByTurns(paths, outs), ...leftOnWays(paths, outs)])
       this.leaksOf(cell, value, exit);
+    for (const store of storesOnWays(paths, outs, (segment) => this.inState(segment)))
+      this.report({ kind: "overwrite", ...store, next: undefined });
   }
 
   /** What is wrong besides where something throws, or where an `await` that counts rejects. */
