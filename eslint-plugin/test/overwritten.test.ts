@@ -147,4 +147,113 @@ valid(
 );
 valid("kept where nothing throws", steps("try { if (keep) all.push(h); } catch { throw h; }"));
 
+// ---- records and lists that a loop makes anew ----
+
+const tagger = (
+  body: string,
+  after = "state?.hidden.dispose(); state?.cell.dispose();",
+): string => `
+interface State { hidden: Tensor; cell: Tensor }
+interface Model { score(x: Tensor, state?: State): { scores: Tensor; state: State } }
+export function tag(model: Model, rows: readonly Tensor[], seen: State[]): number {
+  let state: State | undefined;
+  let count = seen.length;
+  try {
+    for (const row of rows) {
+      const next = model.score(row, state);
+      ${body}
+      count += next.scores.size;
+      next.scores.dispose();
+    }
+  } finally {
+    ${after}
+  }
+  return count;
+}`;
+invalid(
+  "a state within a record",
+  tagger("state = next.state;"),
+  "10: This assignment loses the tensor `state` held before; dispose it afterwards.",
+);
+valid(
+  "a state that is ended",
+  tagger("state?.hidden.dispose();\n state?.cell.dispose();\n state = next.state;"),
+);
+valid("a state that a list has, too", tagger("state = next.state;\n seen.push(next.state);"));
+valid("a state that is set once", tagger("if (state === undefined) state = next.state;"));
+valid("a state that is found", tagger("state = next.state;\n break;"));
+valid("a state of others", tagger("state = seen[count]!;", "console.log(state);"));
+
+const search = (body: string): string => `
+type Model = { w: Tensor; b: Tensor };
+type Result = { lambda: number; score: number; model: Model };
+const train = (lambda: number): Model => ({ w: ones([2]).mul(lambda), b: zeros([2]) });
+const scoreOf = ({ w }: Model): number => w.size;
+const free = ({ w, b }: Model): void => { w.dispose(); b.dispose(); };
+export function grid(lambdas: number[]): Result | null {
+  let best: Result | null = null;
+  let lowest = 100;
+  let found = false;
+  for (const lambda of lambdas) {
+    const model = train(lambda);
+    const score = scoreOf(model);
+    ${body}
+  }
+  return found || lowest > 0 ? best : null;
+}`;
+invalid(
+  "the best so far, by its score",
+  search(
+    "if (best !== null && score > best.score) {\n free(model);\n} else {\n" +
+      "best = { lambda, score, model };\n}",
+  ),
+  "17: This assignment loses the tensor `best` held before; dispose it afterwards.",
+);
+invalid(
+  "the best so far, by a number beside it",
+  search(
+    "if (score < lowest) {\nlowest = score;\nbest = { lambda, score, model };\n} else free(model);",
+  ),
+  "16: This assignment loses the tensor `best` held before; dispose it afterwards.",
+);
+valid(
+  "the best so far, which ends the one before",
+  search(
+    "if (best !== null && score > best.score) free(model);\n" +
+      "else { if (best !== null) free(best.model);\n best = { lambda, score, model }; }",
+  ),
+);
+valid("the first", search("if (best === null) best = { lambda, score, model }; else free(model);"));
+valid(
+  "the first, by a flag",
+  search("if (!found) { found = true; best = { lambda, score, model }; } else free(model);"),
+);
+valid(
+  "the first that will do",
+  search("if (score < 3) { best = { lambda, score, model }; break; } else free(model);"),
+);
+
+const layers = (body: string): string => `
+const layer = (xs: readonly Tensor[], k: number): Tensor[] => xs.map((x) => x.mul(k));
+export function forward(graph: { parts: readonly Tensor[] }, n: number): Tensor {
+  let parts = graph.parts;
+  for (let k = 0; k < n; k++) {
+    const next = layer(parts, k);
+    ${body}
+    parts = next;
+  }
+  const all = concat(parts);
+  if (parts !== graph.parts) for (const part of parts) part.dispose();
+  return all;
+}`;
+invalid(
+  "the outputs of a layer",
+  layers(""),
+  "8: This assignment loses the tensors that `parts` got on line 6; dispose those first.",
+);
+valid(
+  "the outputs of a layer that are ended",
+  layers("if (parts !== graph.parts) for (const part of parts) part.dispose();"),
+);
+
 test.run();

@@ -12,6 +12,7 @@ import { lineage } from "../analysis/objects/holders.ts";
 import { lostEntries } from "../analysis/lists/lost-entries.ts";
 import { lostStores, type LostStore } from "../analysis/lists/lost-stores.ts";
 import { grownEntries } from "../analysis/lists/grown-entries.ts";
+import { lostTurns } from "../analysis/lists/lost-turns.ts";
 import { lostUpdates } from "../analysis/lists/lost-updates.ts";
 import type { Owned } from "../analysis/program/oracle.ts";
 import {
@@ -105,6 +106,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
     for (const { node: assignment, owned, part, held = assignment.left } of [
       ...lostStores(file.session, file.file).filter((s) => isOut(file, s)),
       ...lostUpdates(file.session, file.file),
+      ...lostTurns(file.session, file.file),
       ...lostBySlots(file.session, file.problems),
     ]) {
       if (told.has(assignment)) continue;
