@@ -1,19 +1,20 @@
 /**
- * Lost turns: records and lists that a variable outside a loop is given anew in every turn, `state =
- * next.state;`, while the loop only looks at the one of the turn before, and nobody else has it. The
- * dataflow follows single values, and records of them; here it may be any. Used by the rule about
- * overwritten values.
+ * Lost turns: records and lists that a variable outside a loop is given anew in every turn, while
+ * the loop only looks at the one of the turn before, and nobody else has it: `state = next.state`.
+ * The dataflow follows single values, and records of them; here it may be any. Used by the rule
+ * about overwritten values.
  */
 import ts from "typescript";
 import { deedOf } from "../objects/overwritten-places.ts";
 import { effectInside } from "../transfer/mention.ts";
+import { isBetter } from "../program/better.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { isAnything } from "../../owner.ts";
 import type { LostStore } from "./lost-stores.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { isNullish, isTarget, someWithin, unwrap, within } from "../program/syntax.ts";
+import { isNullish, isTarget, unwrap, within } from "../program/syntax.ts";
 import { givenTo } from "../untyped/untyped-records.ts";
 import { isOnOtherWay, leaves } from "../program/ways.ts";
 
@@ -91,38 +92,6 @@ const isInTest = (id: ts.Node, loop: ts.Node): boolean =>
     if (ts.isIfStatement(parent) || ts.isWhileStatement(parent)) return parent.expression === at;
     return ts.isConditionalExpression(parent) && parent.condition === at;
   }) !== undefined;
-
-/**
- * `if (best === null || score > best.score) best = x`: whether an arm of an `if` comes again and
- * again, for it compares numbers, and not only where the variable is empty.
- */
-function isBetter(test: ts.IfStatement, arm: ts.Node, ids: readonly ts.Identifier[]): boolean {
-  const parts = partsOf(test.expression, arm === test.thenStatement ? "||" : "&&");
-  const isOfEmptiness = (part: ts.Expression): boolean =>
-    ids.some((id) => within(id, part) && !isRead(id));
-  const [compared, ...more] = parts.filter((part) => !isOfEmptiness(part));
-  if (!compared || more.length > 0 || !isOrder(compared)) return false;
-  return (
-    ids.some((id) => within(id, compared)) ||
-    [compared.left, compared.right].some((side) => isSetIn(arm, side))
-  );
-}
-
-const isRead = ({ parent }: ts.Identifier): boolean => ts.isPropertyAccessExpression(parent);
-
-const isOrder = (test: ts.Expression): test is ts.BinaryExpression =>
-  ts.isBinaryExpression(test) && /^[<>]=?$/.test(test.operatorToken.getText());
-
-/** The `highest` of `if (score > highest) { highest = score; … }`. */
-const isSetIn = (arm: ts.Node, side: ts.Expression): boolean =>
-  someWithin(arm, (at) => isTarget(at) && at.getText() === side.getText());
-
-function partsOf(test: ts.Expression, operator: string): readonly ts.Expression[] {
-  const bare = unwrap(test);
-  return ts.isBinaryExpression(bare) && bare.operatorToken.getText() === operator
-    ? [...partsOf(bare.left, operator), ...partsOf(bare.right, operator)]
-    : [bare];
-}
 
 /**
  * Whether a value is made in the loop, and nothing but the variable has it afterwards. Whoever ends

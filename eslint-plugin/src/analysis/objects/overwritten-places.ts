@@ -18,6 +18,7 @@ import { isCompared } from "../transfer/looked-at.ts";
 import { isDetaching } from "../transfer/keeps.ts";
 import type { LostStore } from "../lists/lost-stores.ts";
 import { managed } from "./members.ts";
+import { mayLackScope } from "../scopes/open-scopes.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import type { Oracle, Owned } from "../program/oracle.ts";
@@ -39,10 +40,12 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "../program/syntax.ts";
+import { isChainedTwice } from "./chained-twice.ts";
 import { mayEnd } from "../trails/trail-closures.ts";
 import { isUnconditional } from "./taken-fields.ts";
 import { isField, isHidden } from "../trails/trail-fields.ts";
-import { onlyLooksAt } from "../transfer/transfer.ts";
+import { onlyLooksAt, type Effect } from "../transfer/transfer.ts";
+import { isFilledAt, isForBetter } from "../program/better.ts";
 import { leaves, testAround } from "../program/ways.ts";
 
 /** What a mention does with what a place holds. */
@@ -106,9 +109,12 @@ const mayBeEnded = (oracle: Oracle, name: string): boolean =>
         (oracle.facts.of(file, accessesByName).get(name) ?? []).some(mayBeEndedAt),
     );
 
-/** Not `x.size = 3` and `x.size + 1`: a receiver of an end, or in the hands of something. */
+/** Not `x.size = 3` and `x.size + 1`: it or a field receives an end, or something has it. */
 function mayBeEndedAt({ parent }: ts.PropertyAccessExpression): boolean {
-  if (ts.isPropertyAccessExpression(parent)) return mayEnd(parent.name.text) || isWalker(parent);
+  if (ts.isPropertyAccessExpression(parent))
+    return [parent, parent.parent].some(
+      (at) => ts.isPropertyAccessExpression(at) && (mayEnd(at.name.text) || isWalker(at)),
+    );
   return !ts.isBinaryExpression(parent) || /^[?|&]/.test(parent.operatorToken.getText());
 }
 
@@ -142,11 +148,20 @@ function isOfOthers(session: Session, object: ts.Expression): boolean {
   const made = unwrap(initializer);
   if (ts.isIdentifier(made) || ts.isPropertyAccessExpression(made)) return true;
   if (ts.isElementAccessExpression(made)) return true;
-  if (!ts.isCallExpression(made) || !ts.isPropertyAccessExpression(made.expression)) return false;
+  if (!ts.isCallExpression(made)) return false;
   const { body } = session.oracle.callee(made);
-  if (!body) return /^(get|find|at|findLast)$/.test(made.expression.name.text);
-  return session.oracle.facts.of(body, returnsOf).every((at) => ts.isIdentifier(unwrap(at)));
+  if (!body) return isFound(made);
+  const isMethod = ts.isPropertyAccessExpression(made.expression);
+  return session.oracle.facts
+    .of(body, returnsOf)
+    .every((at) => (isMethod && ts.isIdentifier(unwrap(at))) || isFound(unwrap(at)));
 }
+
+/** `stack.find(isWanted)`, `layers.get(name)`. */
+const isFound = (made: ts.Expression): boolean =>
+  ts.isCallExpression(made) &&
+  ts.isPropertyAccessExpression(made.expression) &&
+  /^(get|find|at|findLast)$/.test(made.expression.name.text);
 
 /** Everything of a program that speaks of a field, by whatever object. */
 export function mentionsOfField(
@@ -189,22 +204,32 @@ function isLost(
   const others = mentions.filter((m) => !isTarget(m));
   const deeds = new Map(others.map((m) => [m, deedOf(session, m)]));
   const at = (fn: ts.Node): ts.Expression[] => others.filter((m) => within(m, fn));
+  const isEnded = (m: ts.Expression): boolean =>
+    deeds.get(m) === "ends" && !within(m, home) && isUnconditional(m);
+  const isNew = session.freshness(node.right) === "fresh" && mayLackScope(session, node);
+  if ((isNew || others.some(isEnded)) && at(home).length === 0 && isUnconditional(node.left)) {
+    const speaks = (fn: ts.Node): boolean => mentions.some((m) => within(m, fn));
+    if (!reaches(session, home, speaks, () => false, new Set([home])))
+      if (isChainedTwice(session, home, mentions)) return true;
+  }
   if (others.some((m) => deeds.get(m) === "other")) return false;
   const ended = others.filter((m) => deeds.get(m) === "ends");
-  const isOwned = ended.some((m) => !within(m, home) && isUnconditional(m));
-  if (!isOwned && !isManagedPart(session, place)) return false;
+  if (!ended.some(isEnded) && !isManagedPart(session, place)) return false;
   const isAsked = (m: ts.Expression): boolean =>
     isTested(m) || (owned.shape !== "one" && testAround(m) !== undefined);
-  if (at(home).some((m) => deeds.get(m) === "ends" || (isAsked(m) && !within(m, node.right))))
-    return false;
+  const tests = at(home).filter((m) => isAsked(m) && !within(m, node.right));
+  const isFilled = tests.length > 0 && isFilledAt(tests, node);
+  if (at(home).some((m) => deeds.get(m) === "ends")) return false;
+  if (tests.length > 0 && !isFilled && !isForBetter(tests, node)) return false;
   const touches = (fn: ts.Node): boolean =>
     ended.some((m) => within(m, fn)) ||
     mentions.some((m) => isTarget(m) && m !== node.left && within(m, fn));
   const found = finderOf(session, node.left); // what gives the object may end another one's
   const isFinder = (call: ts.Node): boolean => found !== undefined && within(call, found);
   if (reaches(session, home, touches, isFinder, new Set([home]))) return false;
-  if (isEndedByCallers(session, home, ended)) return false;
+  if (isEndedByCallers(session, home, ended, mentions)) return false;
   if (isAskedByCallers(session, home, others)) return false;
+  if (isFilled) return true;
   if (!owned.nullable && isFilledAtFirst(declaration, mentions)) return true;
   if (mentions.some((m) => isEmptied(m) && !isInEnding(m))) return false;
   if (startsAnew.test(nameOf(home) ?? "") || isEmptiedBetween(session, home, mentions))
@@ -233,6 +258,7 @@ export function deedOf(session: Session, mention: ts.Expression, depth = 0): Dee
   const found = session.transfer(mention);
   const { effect, fate } = found;
   if (effect === "disposes" || removes(mention)) return "ends";
+  if (isWrittenAnew(mention)) return "looks";
   if (fate.literal && fate.kind === "iterated") return endsInside(fate.node) ? "ends" : "looks";
   if (effect === "returns" && depth > 0) return "other";
   if (effect === "visits") return deedOfVisit(visitVerb(session, fate));
@@ -240,7 +266,7 @@ export function deedOf(session: Session, mention: ts.Expression, depth = 0): Dee
   if (walked) return deedOfVisit(visitVerb(session, fateOf(walked)));
   if (fate.kind === "bound" && ts.isVariableDeclaration(fate.node) && depth < furthest)
     return deedOfNames(session, fate.node, depth);
-  if (effect === "enters") return onlyLooksAt(effectInside(session, found)) ? "looks" : "other";
+  if (effect === "enters") return deedInside(effectInside(session, found));
   if (effect === "moves" && ts.isExpressionStatement(fate.node.parent)) return "looks";
   const isKept = effect === "passes" || effect === "takes";
   const owner = isKept ? session.oracle.ownedAt(mention)?.owner : undefined;
@@ -254,6 +280,20 @@ const removes = ({ parent }: ts.Node): boolean =>
   ts.isPropertyAccessExpression(parent) &&
   ts.isCallExpression(parent.parent) &&
   /^(pop|shift|splice|delete|clear)$/.test(parent.name.text);
+
+/** `this.x = { ...this.x, a }`: the rest goes where it was. */
+function isWrittenAnew(mention: ts.Expression): boolean {
+  const store = ts.isSpreadAssignment(mention.parent) ? mention.parent.parent.parent : undefined;
+  return (
+    store !== undefined &&
+    ts.isBinaryExpression(store) &&
+    store.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    store.left.getText() === mention.getText()
+  );
+}
+
+const deedInside = (effect: Effect): Deed =>
+  effect === "disposes" ? "ends" : onlyLooksAt(effect) ? "looks" : "other";
 
 const deedOfVisit = (verb: string): Deed =>
   verb === "dispose" ? "ends" : verb === "use" ? "looks" : "other";
@@ -325,10 +365,14 @@ function isEndedByCallers(
   session: Session,
   fn: FunctionWithBody,
   ended: readonly ts.Expression[],
+  mentions: readonly ts.Expression[],
 ): boolean {
   const host = handedTo(fn);
   const { calls } = callSitesOf(session.oracle, fn, "program");
-  const endsIn = (body: ts.Node): boolean => ended.some((m) => within(m, body));
+  const isFilled = (end: ts.Expression, body: ts.Node): boolean =>
+    mentions.some((m) => isTarget(m) && !isEmptied(m) && m.pos > end.pos && within(m, body));
+  const endsIn = (body: ts.Node): boolean =>
+    ended.some((m) => within(m, body) && !isFilled(m, body));
   return [...calls, ...(host ? [host] : [])].some((call) => {
     const around = enclosingFunction(call);
     if (!around || around === fn) return false;
