@@ -1,6 +1,6 @@
 /**
- * Programs in TypeScript with what the rule about overwritten values says of them. Used by the tests
- * of that rule that look at whole programs.
+ * Programs in TypeScript with what the rule about overwritten values says of them. Used by the
+ * tests of that rule that look at whole programs.
  */
 import type { Test } from "uvu";
 import { assert, lines, lint } from "./tester.ts";

@@ -215,4 +215,74 @@ invalid(
 );
 valid("a record that is ended", cloud("end(this.#cloud);\n this.#cloud = this.#mark;"));
 
+// ---- elements and entries that are taken over ----
+
+const ring = (body: string, more = ""): string => `
+interface Step { state: Tensor; next: Tensor }
+const end = ({ state, next }: Step): void => { state.dispose(); next.dispose(); };
+function createReplay(capacity: number) {
+  const slots: (Step | undefined)[] = [];
+  let cursor = 0;
+  return {
+    push(step: Step): void {
+      ${body}
+      cursor = (cursor + 1) % capacity;
+    },
+    ${more}
+    clear(): void { for (const step of slots) if (step !== undefined) end(step); slots.length = 0; },
+  };
+}
+export function run(n: number): void {
+  const replay = createReplay(2);
+  for (let i = 0; i < n; i++) replay.push({ state: zeros([2]), next: ones([2]) });
+  replay.clear();
+}`;
+invalid(
+  "a place of a ring",
+  ring("slots[cursor] = step;"),
+  "9: `slots` loses the tensor it held under this key; dispose it first.",
+);
+valid(
+  "a place of a ring that is ended",
+  ring("const old = slots[cursor];\nif (old !== undefined) end(old);\nslots[cursor] = step;"),
+);
+valid(
+  "a ring that is full",
+  ring("if (slots[cursor] !== undefined) throw step;\nslots[cursor] = step;"),
+);
+valid(
+  "a ring that gives its steps away",
+  ring("slots[cursor] = step;", "at: (i: number) => slots[i],"),
+);
+
+const saved = (body: string, calls: string, after = "free(saved[name]!); delete saved[name];") => `
+type Model = { w: Tensor; b: Tensor };
+const saved: Record<string, Model> = {};
+const free = ({ w, b }: Model): void => { w.dispose(); b.dispose(); };
+const train = (k: number): Model => ({ w: ones([k]), b: zeros([k]) });
+function save(name: string, model: Model): void {
+  ${body}
+}
+export function run(): number {
+  ${calls}
+  let sum = 0;
+  for (const name of Object.keys(saved)) { sum += saved[name]!.w.size; ${after} }
+  return sum;
+}`;
+const same = 'save("strong", train(2)); save("strong", train(3));';
+invalid(
+  "an entry of a dictionary",
+  saved("saved[name] = model;", same),
+  "7: `saved` loses the tensor it held under this key; dispose it first.",
+);
+valid(
+  "an entry that is ended",
+  saved("const old = saved[name];\nif (old) free(old);\nsaved[name] = model;", same),
+);
+valid(
+  "another entry",
+  saved("saved[name] = model;", 'save("weak", train(2)); save("strong", train(3));'),
+);
+valid("an entry that nobody ends", saved("saved[name] = model;", same, ""));
+
 test.run();

@@ -7,7 +7,7 @@
 import ts from "typescript";
 import { callSitesOf, nameOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
-import { endsOwnElements, ownsElements } from "../objects/ended-elements.ts";
+import { endsElementsOfFile, endsOwnElements, ownsElements } from "../objects/ended-elements.ts";
 import { freeing } from "../objects/endings.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
@@ -43,8 +43,11 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     const home = enclosingFunction(put.node);
     if (!home || !hasBody(home)) return [];
     const old = oldOf(session, put);
-    if (!isHeld(session, put.table) && !(old && isOwnList(session, put.table))) return [];
     const isRing = goesRound(session, put) || isForFull(session, put);
+    const isOwn =
+      (old && isOwnList(session, put.table)) || (isRing && endsOwnElements(session, put.table));
+    const held = isHeld(session, put.table);
+    if (!isOwn && !held) return [];
     if (isRing && !isNowhereElse(session, put.value)) return [];
     const updates = old !== undefined || isRing;
     const owned = session.oracle.ownedAt(put.value);
@@ -59,7 +62,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     if (!mayLackScope(session, put.node)) return [];
     const leaves = old
       ? leavesNamed(session, home, put, old)
-      : leavesOld(session, home, put, updates);
+      : leavesOld(session, home, put, updates && (held || isForFull(session, put)));
     return leaves ? [{ call: put.node, table: put.table.getText(), owned }] : [];
   });
 }
@@ -84,7 +87,11 @@ function isTakenOver(session: Session, { table, value }: Put, home: FunctionWith
   const given = unwrap(value);
   const source = ts.isIdentifier(given) ? session.oracle.declarationAt(given) : undefined;
   if (!source || !ts.isParameter(source) || source.parent !== home) return false;
-  return ownsElements(session, table) || endsOwnElements(session, table);
+  return (
+    ownsElements(session, table) ||
+    endsOwnElements(session, table) ||
+    endsElementsOfFile(session, table)
+  );
 }
 
 /** Whether a function that is given a key is made to replace what is there. */

@@ -1,7 +1,8 @@
 /**
  * Ended elements: fields with lists or tables whose class ends what they hold, or what it takes out
  * of them, and such variables that closures share. Their holder owns what they hold, whoever made
- * it, and what leaves them is lost. Used by `removals.ts`.
+ * it, and what leaves them is lost. Used by `removals.ts`
+ * and `replaced-entries.ts`.
  */
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
@@ -76,6 +77,19 @@ export function endsOwnElements(session: Session, list: ts.Expression): boolean 
   if (!home || home === enclosingFunction(list) || !ts.isIdentifier(name)) return false;
   if (!initializer || !isEmptyContainer(unwrap(initializer))) return false;
   const ids = referencesTo(session.oracle, declaration, name, home).filter((id) => id !== name);
+  return ids.some((id) => id !== list && endsElements(session, id)) && !ids.some(isHandedOut);
+}
+
+/** A list or table of a file that starts empty, of which the file ends what it takes out. */
+export function endsElementsOfFile(session: Session, list: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(list) ? session.oracle.declarationAt(list) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
+  const { name, initializer } = declaration;
+  if (enclosingFunction(declaration) || !ts.isIdentifier(name)) return false;
+  if (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) return false;
+  if (!initializer || !isEmptyContainer(unwrap(initializer))) return false;
+  const file = declaration.getSourceFile();
+  const ids = referencesTo(session.oracle, declaration, name, file).filter((id) => id !== name);
   return ids.some((id) => id !== list && endsElements(session, id)) && !ids.some(isHandedOut);
 }
 
