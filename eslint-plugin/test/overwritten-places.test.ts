@@ -229,7 +229,10 @@ function createReplay(capacity: number) {
       cursor = (cursor + 1) % capacity;
     },
     ${more}
-    clear(): void { for (const step of slots) if (step !== undefined) end(step); slots.length = 0; },
+    clear(): void {
+      for (const step of slots) if (step !== undefined) end(step);
+      slots.length = 0;
+    },
   };
 }
 export function run(n: number): void {
