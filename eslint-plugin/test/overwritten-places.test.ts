@@ -213,6 +213,15 @@ invalid(
   cloud("this.#cloud = this.#mark;"),
   "19: This assignment loses the tensor `this.#cloud` held before; dispose it afterwards.",
 );
+valid(
+  "a record that keeps all it had",
+  cloud("end(this.#cloud);\n this.#cloud = this.#mark;").replace(
+    "predict(): void {",
+    "steps = { cloud: rand([2]), count: 0 };\n" +
+      "step(): void { this.steps = { ...this.steps, count: 1 }; }\n" +
+      "stop(): void { this.steps.cloud.dispose(); }\n  predict(): void {",
+  ),
+);
 valid("a record that is ended", cloud("end(this.#cloud);\n this.#cloud = this.#mark;"));
 
 // ---- elements and entries that are taken over ----

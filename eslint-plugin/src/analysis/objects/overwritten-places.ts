@@ -70,7 +70,7 @@ export function overwrittenPlaces(session: Session, file: ts.SourceFile): LostSt
     if (node.operatorToken.kind !== ts.SyntaxKind.EqualsToken || !hasBody(home)) return [];
     if (ts.isConstructorDeclaration(home)) return [];
     const value = unwrap(node.right);
-    if (isNullish(value) || isEmptyContainer(value)) return [];
+    if (isNullish(value) || isEmptyContainer(value) || keepsRest(value)) return [];
     const place = placeOf(session, node.left, home);
     return place && isLost(session, place, node, home) ? [{ node, owned: place.owned }] : [];
   });
@@ -280,6 +280,11 @@ const removes = ({ parent }: ts.Node): boolean =>
   ts.isPropertyAccessExpression(parent) &&
   ts.isCallExpression(parent.parent) &&
   /^(pop|shift|splice|delete|clear)$/.test(parent.name.text);
+
+/** `this.x = { ...this.x, size: 3 }`: all but one field at most stays, see `replaced-fields.ts`. */
+const keepsRest = (value: ts.Expression): boolean =>
+  ts.isObjectLiteralExpression(value) &&
+  value.properties.some((p) => ts.isSpreadAssignment(p) && isWrittenAnew(p.expression));
 
 /** `this.x = { ...this.x, a }`: the rest goes where it was. */
 function isWrittenAnew(mention: ts.Expression): boolean {
