@@ -375,7 +375,7 @@ function isEndedByCallers(
   const host = handedTo(fn);
   const { calls } = callSitesOf(session.oracle, fn, "program");
   const isFilled = (end: ts.Expression, body: ts.Node): boolean =>
-    mentions.some((m) => isTarget(m) && !isEmptied(m) && m.pos > end.pos && within(m, body));
+    mentions.some((m) => isTarget(m) && !isGivenNothing(m) && m.pos > end.pos && within(m, body));
   const endsIn = (body: ts.Node): boolean =>
     ended.some((m) => within(m, body) && !isFilled(m, body));
   return [...calls, ...(host ? [host] : [])].some((call) => {
@@ -389,6 +389,11 @@ function isEndedByCallers(
     });
   });
 }
+
+/** `this.x = null`, `this.rows = []`. */
+const isGivenNothing = (mention: ts.Expression): boolean =>
+  isEmptied(mention) ||
+  (ts.isBinaryExpression(mention.parent) && isEmptyContainer(unwrap(mention.parent.right)));
 
 /** Whether all callers of a function ask first what a place holds: `if (!this.x) this.make();`. */
 export function isAskedByCallers(
