@@ -107,6 +107,9 @@ const isLent = (session: Session, given: ts.Expression, call: ts.Node): boolean 
 
 /** Whether the names that a declaration gives what it is made of only look at that. */
 function eachName(session: Session, declaration: ts.VariableDeclaration, follow: Follow): boolean {
+  const { initializer } = declaration;
+  // `const [first] = table`, a key and a value
+  if (initializer && session.oracle.typeName(initializer) === "Map") return false;
   const root = enclosingFunction(declaration) ?? declaration.getSourceFile();
   return boundNames(declaration.name, declaration).every(
     ({ id, declaration: at }) =>
