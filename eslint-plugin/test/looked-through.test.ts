@@ -186,6 +186,18 @@ reports(
   [gone],
 );
 reports(
+  "the first entry by a name, and handed on",
+  cache(
+    "Tensor",
+    `const [first] = this.#entries;
+    if (first === undefined) return;
+    const [oldest, last] = first;
+    this.#entries.delete(oldest);
+    console.log({ last });`,
+  ),
+  [],
+);
+reports(
   "the first entry by a pattern, and ended",
   cache(
     "Tensor",

@@ -107,9 +107,7 @@ const isLent = (session: Session, given: ts.Expression, call: ts.Node): boolean 
 
 /** Whether the names that a declaration gives what it is made of only look at that. */
 function eachName(session: Session, declaration: ts.VariableDeclaration, follow: Follow): boolean {
-  const { initializer } = declaration;
-  // `const [first] = table`, a key and a value
-  if (initializer && session.oracle.typeName(initializer) === "Map") return false;
+  if (takesEntry(session, declaration)) return false;
   const root = enclosingFunction(declaration) ?? declaration.getSourceFile();
   return boundNames(declaration.name, declaration).every(
     ({ id, declaration: at }) =>
@@ -119,6 +117,13 @@ function eachName(session: Session, declaration: ts.VariableDeclaration, follow:
       ),
   );
 }
+
+/** `const [first] = table`: a key and its value, which has no type of its own. */
+const takesEntry = ({ oracle }: Session, { name, initializer }: ts.VariableDeclaration): boolean =>
+  ts.isArrayBindingPattern(name) &&
+  name.elements.some((e) => ts.isBindingElement(e) && ts.isIdentifier(e.name)) &&
+  initializer !== undefined &&
+  oracle.typeName(initializer) === "Map";
 
 function eachTurn(session: Session, loop: ts.ForOfStatement, follow: Follow): boolean {
   const list = loop.initializer;
