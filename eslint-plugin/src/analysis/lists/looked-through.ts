@@ -48,7 +48,7 @@ export function looksThrough(
     case "read":
     case "element":
       return (
-        session.oracle.ownedAt(node as ts.Expression) === null || follow(node as ts.Expression)
+        session.oracle.ownedAt(node) === null || follow(node as ts.Expression)
       );
     case "receiver":
       return session.oracle.ownedAt(mention)?.shape === "many"
