@@ -47,9 +47,7 @@ export function looksThrough(
       return true;
     case "read":
     case "element":
-      return (
-        session.oracle.ownedAt(node) === null || follow(node as ts.Expression)
-      );
+      return session.oracle.ownedAt(node) === null || follow(node as ts.Expression);
     case "receiver":
       return session.oracle.ownedAt(mention)?.shape === "many"
         ? looksAtAll(session, fate, follow)
