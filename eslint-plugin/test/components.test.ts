@@ -127,6 +127,14 @@ export class Shown extends React.Component {
   load(el) { this.setState({ image: tf.browser.fromPixels(el) }); }
   render() { const { image } = this.state; return this.props.draw(image); }
 }
+export class Whole extends React.Component {
+  load(el) { this.setState({ image: tf.browser.fromPixels(el) }); }
+  componentWillUnmount() { tf.dispose(this.state); }
+}
+export class ByName extends React.Component {
+  load(el) { this.setState({ image: tf.browser.fromPixels(el) }, () => this.free("image")); }
+  free(name) { this.state[name].dispose(); }
+}
 export class Short extends React.Component {
   async load(el) {
     const image = tf.browser.fromPixels(el);

@@ -52,6 +52,16 @@ export function keeps(later: Tensor[]): void {
     input.dispose();
   }
 }
+export function again(work: (t: Tensor) => boolean): void {
+  const job = jobs.shift();
+  if (!job) return;
+  const { input } = job;
+  if (!work(input)) {
+    jobs.push(job);
+    return;
+  }
+  input.dispose();
+}
 export function fails(work: (job: string) => number): void {
   for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
     const { name, input, resolve } = job; // !

@@ -19,7 +19,7 @@ import {
 } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { endsHere } from "../transfer/ended-after.ts";
-import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf, loopOfTurn } from "../transfer/fate.ts";
 
 /** A variable that is never written again. */
 type Named = (ts.VariableDeclaration | ts.BindingElement) & { name: ts.Identifier };
@@ -32,6 +32,7 @@ export function isTakenOver(session: Session, declaration: ts.Node, owned: Owned
     : declaration;
   const home = enclosingFunction(declaration);
   if (!home || !ts.isVariableDeclaration(whole) || !isTaken(session, whole)) return false;
+  if (isWholeHandedOn(session, whole, home)) return false;
   const loop = ts.isForOfStatement(whole.parent.parent) ? whole.parent.parent : undefined;
   const block = loop ? loop.statement : whole.parent.parent.parent;
   if (!ts.isBlock(block)) return false;
@@ -123,6 +124,21 @@ const takesOut = (value: ts.Expression): boolean =>
 /** What is given once and kept by nobody, as lists and tables keep what they hold. */
 const isStream = (oracle: Session["oracle"], loop: ts.ForOfStatement): boolean =>
   loop.awaitModifier !== undefined || oracle.typeName(loop.expression) === "Generator";
+
+/** `queue.push(job)` beside `const { input } = job`: the record may go where it came from. */
+function isWholeHandedOn(
+  { oracle }: Session,
+  { initializer }: ts.VariableDeclaration,
+  home: ts.Node,
+): boolean {
+  const bare = initializer && unwrap(initializer);
+  const source = bare && ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const { name } = source;
+  return referencesTo(oracle, source, name, home).some(
+    (id) => id !== name && id !== bare && /^(argument|returned|assigned)$/.test(fateOf(id).kind),
+  );
+}
 
 /** What the values that a pattern takes apart come from: `job` of `const { input } = job`. */
 function givenFrom({ initializer }: ts.VariableDeclaration): string[] {

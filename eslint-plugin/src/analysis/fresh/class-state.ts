@@ -46,6 +46,7 @@ const literalsOf = (given: ts.Expression): ts.ObjectLiteralExpression[] =>
  */
 function isEnded(component: ts.ClassLikeDeclaration, name: string): boolean {
   return someWithin(component, (node) => {
+    if (isWholeState(node)) return true;
     if (!ts.isIdentifier(node) || node.text !== name) return false;
     const { parent } = node;
     if (ts.isPropertyAssignment(parent) && parent.name === node) return false; // it is given
@@ -54,6 +55,13 @@ function isEnded(component: ts.ClassLikeDeclaration, name: string): boolean {
     return isHandedOn(isRead ? parent : node);
   });
 }
+
+/** `tf.dispose(this.state)`, `this.state[name]`: all that the state has, under whatever name. */
+const isWholeState = (node: ts.Node): boolean =>
+  ts.isPropertyAccessExpression(node) &&
+  node.expression.kind === ts.SyntaxKind.ThisKeyword &&
+  node.name.text === "state" &&
+  (ts.isElementAccessExpression(node.parent) || isHandedOn(node));
 
 const isGiven = (property: ts.Node): boolean =>
   ts.findAncestor(property, (at) => ts.isCallExpression(at) && isSetState(at)) !== undefined;
