@@ -3,21 +3,10 @@
  * it. The lines marked with `// !` are reported with `recommended`, no others.
  */
 import { suite } from "uvu";
-import plugin from "../src/index.ts";
-import { assert, lines, lint } from "./tester.ts";
-import { gpuTypes } from "./webgpu-cases.ts";
+import { marked } from "./marked.ts";
 
 const test = suite("literal holders");
-const { rules } = plugin.configs.recommended;
-
-function finds(name: string, code: string, preset = "tenure"): void {
-  test(name, () => {
-    const marked = code.split("\n").flatMap((l, i) => (l.includes("// !") ? [i + 1] : []));
-    const text = preset === "webgpu" ? code + gpuTypes : code;
-    const found = lines(lint(text, { rules, settings: { presets: [preset] } }));
-    assert.equal([...new Set(found.map((line) => parseInt(line, 10)))], marked, found.join("\n"));
-  });
-}
+const finds = marked(test);
 
 finds(
   "under a type that has no name",
