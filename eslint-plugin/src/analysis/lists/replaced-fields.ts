@@ -6,21 +6,11 @@
 import ts from "typescript";
 import { enclosingFunction } from "../transfer/fate.ts";
 import type { LostEntry } from "./lost-entries.ts";
-import { isLentTo } from "../transfer/lending.ts";
-import { implementationsOf } from "../program/possible-callees.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import { runsOften } from "../trails/runs-often.ts";
 import { samePlace } from "../program/same-place.ts";
 import type { Session } from "../session.ts";
-import {
-  isTarget,
-  memberName,
-  rootOf,
-  someWithin,
-  unwrap,
-  within,
-  type FunctionWithBody,
-} from "../program/syntax.ts";
+import { isTarget, memberName, rootOf, someWithin, unwrap, within } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 import { givenTo } from "../untyped/untyped-records.ts";
 
@@ -99,27 +89,12 @@ function losesOld(session: Session, record: ts.Expression, key: string, home: ts
   if (!ended || isWhole) return false;
   if (session.oracle.ownedAt(ended)?.nullable === true && !runsOften(session, home)) return false;
   const inside = fields.filter((at) => within(at, home));
-  if (!inside.every((at) => !isTarget(at) && isLookedAt(session, at))) return false;
+  if (!inside.every((at) => !isTarget(at) && onlyLooksAt(session.transfer(at).effect)))
+    return false;
   return !someWithin(home, (node) => {
     const body = ts.isCallExpression(node) ? session.oracle.callee(node).body : undefined;
     return body !== undefined && body !== home && fields.some((at) => within(at, body) && ends(at));
   });
-}
-
-/** Looked at where it is, or by whatever may implement the method that it is given to. */
-function isLookedAt(session: Session, at: ts.Expression): boolean {
-  const { effect, fate } = session.transfer(at);
-  if (onlyLooksAt(effect)) return true;
-  const { kind, node: call, top } = fate;
-  const owned = session.oracle.ownedAt(at);
-  if (!owned || kind !== "argument" || !ts.isCallExpression(call)) return false;
-  const { declaration, name, body } = session.oracle.callee(call);
-  const isAbstract = declaration !== undefined && ts.isMethodDeclaration(declaration) && !body;
-  const index = call.arguments.indexOf(top);
-  const all = isAbstract && !fate.literal ? implementationsOf(session.oracle, name) : [];
-  const looks = (fn: FunctionWithBody): boolean =>
-    isLentTo(session, fn, fn.parameters[index], [], owned);
-  return all.length > 0 && all.every(looks);
 }
 
 /** The record where it is given its fields: as target, spread, or first argument. */
