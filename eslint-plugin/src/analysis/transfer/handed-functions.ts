@@ -37,7 +37,7 @@ export function lendsToHanded(
   const handed = at ? functionsGiven(session, at, seen) : [];
   const kept = handed.length > 0 ? [] : functionsKept(session, call);
   const given =
-    handed.length > 0 ? handed : kept.flatMap((value) => functionsOf(session, value, seen));
+    handed.length > 0 ? handed : kept.flatMap((value) => functionsFor(session, value, seen));
   const isSeen = kept.length === 0 || given.some((fn) => fn && speaksOf(fn, index));
   if (given.some((fn) => fn && !looksOnly(session, fn, index))) return false;
   if (given.length > 0 && !given.includes(undefined) && isSeen) return true;
@@ -118,7 +118,7 @@ function functionsGiven(session: Session, { parameter, field }: Handed, seen: Se
       .slice(at, dotDotDotToken ? undefined : at + 1)
       .flatMap((argument) =>
         field === undefined
-          ? functionsOf(session, argument, seen)
+          ? functionsFor(session, argument, seen)
           : fieldGiven(session, unwrap(argument), field),
       ),
   );
@@ -139,7 +139,7 @@ function fieldGiven({ oracle }: Session, given: ts.Expression, field: string): G
 }
 
 /** The functions that a value may be: itself, or those that a parameter stands for. */
-function functionsOf(session: Session, value: ts.Expression, seen: Set<ts.Node>): Given {
+function functionsFor(session: Session, value: ts.Expression, seen: Set<ts.Node>): Given {
   const bare = unwrap(value);
   const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
   if (!source || !ts.isParameter(source)) return [functionHanded(session.oracle, value)];

@@ -8,7 +8,8 @@ import { handedTo } from "./callbacks.ts";
 import { loopOfTurn } from "./fate.ts";
 import { putInto } from "../lists/inner-lists.ts";
 import { sourcesOf } from "../program/call-index.ts";
-import { isNullish, unwrap, unwrapCallee, valuesOf } from "../program/syntax.ts";
+import { accessesByName } from "../program/field-index.ts";
+import { isNullish, isTarget, unwrap, unwrapCallee, valuesOf } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 
 /** All that the program puts there, functions or names of some; nothing where it is not known. */
@@ -37,21 +38,20 @@ function written({ oracle }: Session, list: ts.Expression): readonly ts.Expressi
 }
 
 /** What any file assigns to a property: `player.onFrame = show`. */
-function assignedTo(
+const assignedTo = (
   { oracle }: Session,
   { text }: ts.MemberName,
   field: ts.Declaration,
-): ts.Expression[] {
-  return oracle.facts.of(oracle.program, sourcesOf).flatMap((file) =>
-    oracle.facts.assignments(file).flatMap(({ left, right }) => {
-      const isIt =
-        ts.isPropertyAccessExpression(left) &&
-        left.name.text === text &&
-        oracle.symbolAt(left.name)?.valueDeclaration === field;
-      return isIt && !isNullish(unwrap(right)) ? [right] : [];
-    }),
-  );
-}
+): ts.Expression[] =>
+  oracle.facts
+    .of(oracle.program, sourcesOf)
+    .flatMap((file) => oracle.facts.of(file, accessesByName).get(text) ?? [])
+    .flatMap((access) => {
+      const { name, parent: store } = access;
+      const isStore = isTarget(access) && ts.isBinaryExpression(store);
+      if (!isStore || oracle.symbolAt(name)?.valueDeclaration !== field) return [];
+      return isNullish(unwrap(store.right)) ? [] : [store.right];
+    });
 
 /** The list that a function is one of: of a loop or a `forEach` over it, or by its key. */
 function listOf(
