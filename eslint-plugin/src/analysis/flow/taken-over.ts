@@ -9,14 +9,7 @@ import type { Frame } from "./events.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import type { Owned } from "../program/oracle.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
-import {
-  hasBody,
-  isTarget,
-  someWithin,
-  unwrap,
-  within,
-  type FunctionWithBody,
-} from "../program/syntax.ts";
+import { hasBody, isTarget, someWithin, unwrap, type FunctionWithBody } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { endsHere } from "../transfer/ended-after.ts";
 import { enclosingFunction, fateOf, loopOfTurn } from "../transfer/fate.ts";
@@ -58,9 +51,9 @@ export function takenParameters(session: Session, frame: Frame): void {
     const mentions = referencesTo(session.oracle, parameter, name, root);
     if (mentions.some(isTarget)) continue;
     const end = mentions.find((id) => endsHere(session, id, cell.owned) && isLastOf(id, body));
-    const before = end ? body.statements.filter((s) => s.pos < end.pos && s.end < end.pos) : [];
+    const before = end ? body.statements.filter((s) => s.end < end.pos) : [];
     const names = parameters.flatMap((p) => boundNames(p.name, p).map(({ id }) => id.text));
-    const ways = before.filter((s) => leaves(s, s));
+    const ways = before.filter(hasWayOut);
     if (ways.length === 0 || ways.some((s) => asksAbout(s, names) || saysSo(s))) continue;
     if (isGivenForGood(session, root, parameters.indexOf(parameter)))
       frame.own(cell, name, parameter, true, cell.owned.nullable);
@@ -164,26 +157,23 @@ function isLastOf(id: ts.Identifier, block: ts.Block): boolean {
 function asksAbout(statement: ts.Statement, names: readonly string[]): boolean {
   const speaks = (node: ts.Node): boolean =>
     ts.isIdentifier(node) && names.includes(node.text) && !isOfShape(node);
-  return someWithin(statement, (node) => {
-    if (ts.isFunctionLike(node)) return false;
-    const test = ts.isIfStatement(node)
-      ? node.expression
-      : ts.isSwitchStatement(node)
-        ? node.expression
-        : undefined;
-    return test !== undefined && leaves(statement, node) && someWithin(test, speaks);
-  });
+  return someWithin(
+    statement,
+    (node) =>
+      (ts.isIfStatement(node) || ts.isSwitchStatement(node)) &&
+      hasWayOut(node) &&
+      someWithin(node.expression, speaks),
+  );
 }
 
-/** Whether a way out stands in a branch. */
-const leaves = (statement: ts.Statement, branch: ts.Node): boolean =>
+/** Whether a way out stands somewhere in a statement. */
+const hasWayOut = (statement: ts.Node): boolean =>
   someWithin(
-    branch,
+    statement,
     (node) =>
-      (ts.isReturnStatement(node) ||
-        ts.isThrowStatement(node) ||
-        ts.isBreakOrContinueStatement(node)) &&
-      within(node, statement),
+      ts.isReturnStatement(node) ||
+      ts.isThrowStatement(node) ||
+      ts.isBreakOrContinueStatement(node),
   );
 
 /** `input.shape[0] > 3`, `input.width === 0`: says nothing of whether somebody has it. */

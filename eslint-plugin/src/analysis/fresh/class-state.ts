@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { isEndedByName, type KeptState } from "./component-state.ts";
+import { soundsLikeDisposal } from "../transfer/disposes.ts";
 import { returnsOf } from "../transfer/fate.ts";
 import type { Session } from "../session.ts";
 import { hasBody, memberName, someWithin, unwrap } from "../program/syntax.ts";
@@ -69,7 +70,7 @@ const isGiven = (property: ts.Node): boolean =>
 function isHandedOn(node: ts.Expression): boolean {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent) && parent.expression === node)
-    return /^(dispose|end|release|destroy)/.test(parent.name.text);
+    return soundsLikeDisposal(parent.name.text);
   if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) return parent.expression !== node;
   return (
     ts.isJsxExpression(parent) ||

@@ -4,9 +4,11 @@
  * the hooks. Used by the rule about members, of which these are the functional kin.
  */
 import ts from "typescript";
+import { isEffect } from "../flow/slot-touches.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { callsNamed } from "../program/call-index.ts";
 import { nameOf } from "../program/call-sites.ts";
+import { soundsLikeDisposal } from "../transfer/disposes.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import type { Owned } from "../program/oracle.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
@@ -54,7 +56,7 @@ function isMadeAgain({ oracle }: Session, value: ts.Expression): boolean {
       const { parent: call } = at;
       if (ts.isSourceFile(at) || !ts.isCallExpression(call) || call.arguments[0] !== at)
         return false;
-      if (!/^use(Layout)?Effect$/.test(calleeNameNode(call)?.text ?? "")) return false;
+      if (!isEffect(call)) return false;
       const [, inputs] = call.arguments;
       return inputs && ts.isArrayLiteralExpression(inputs) ? inputs.elements.some(isInput) : false;
     }) !== undefined
@@ -116,7 +118,7 @@ function isRead(use: ts.Expression): boolean {
   while (ts.isPropertyAccessExpression(at.parent) && at.parent.expression === at) at = at.parent;
   const member = ts.isPropertyAccessExpression(at) ? at.name.text : "";
   const { kind } = fateOf(use);
-  return !/^(dispose|destroy|close)$/.test(member) && !/^(argument|returned|assigned)$/.test(kind);
+  return !soundsLikeDisposal(member) && !/^(argument|returned|assigned)$/.test(kind);
 }
 
 /** `frame` in `const [frame, last] = useFrames()`, where the hook returns `[image, other]`. */

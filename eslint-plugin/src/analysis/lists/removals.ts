@@ -440,6 +440,7 @@ function isCopied(session: Session, container: ts.Expression): boolean {
   );
 }
 
+/** A loop that does nothing takes nothing. */
 const isEmpty = (node: ts.Statement): boolean =>
   ts.isEmptyStatement(node) || (ts.isBlock(node) && node.statements.length === 0);
 const isDisposerName = (name: string): boolean =>

@@ -1,8 +1,7 @@
 /**
  * Ended elements: fields with lists or tables whose class ends what they hold, or what it takes out
  * of them, and such variables that closures share. Their holder owns what they hold, whoever made
- * it, and what leaves them is lost. Used by `removals.ts`
- * and `replaced-entries.ts`.
+ * it, and what leaves them is lost. Used by `removals.ts` and `replaced-entries.ts`.
  */
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
@@ -70,26 +69,40 @@ export function ownsElements(session: Session, list: ts.Expression): boolean {
 
 /** A list that starts empty in the function around this one, which ends elements of it. */
 export function endsOwnElements(session: Session, list: ts.Expression): boolean {
-  const declaration = ts.isIdentifier(list) ? session.oracle.declarationAt(list) : undefined;
-  if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
-  const { name, initializer } = declaration;
-  const home = enclosingFunction(declaration);
-  if (!home || home === enclosingFunction(list) || !ts.isIdentifier(name)) return false;
-  if (!initializer || !isEmptyContainer(unwrap(initializer))) return false;
-  const ids = referencesTo(session.oracle, declaration, name, home).filter((id) => id !== name);
-  return ids.some((id) => id !== list && endsElements(session, id)) && !ids.some(isHandedOut);
+  const declaration = emptyAtFirst(session, list);
+  const home = declaration && enclosingFunction(declaration);
+  if (!home || home === enclosingFunction(list)) return false;
+  return endsElementsIn(session, home, list, declaration);
 }
 
 /** A list or table of a file that starts empty, of which the file ends what it takes out. */
 export function endsElementsOfFile(session: Session, list: ts.Expression): boolean {
-  const declaration = ts.isIdentifier(list) ? session.oracle.declarationAt(list) : undefined;
-  if (!declaration || !ts.isVariableDeclaration(declaration)) return false;
-  const { name, initializer } = declaration;
-  if (enclosingFunction(declaration) || !ts.isIdentifier(name)) return false;
+  const declaration = emptyAtFirst(session, list);
+  if (!declaration || enclosingFunction(declaration)) return false;
   if (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) return false;
-  if (!initializer || !isEmptyContainer(unwrap(initializer))) return false;
-  const file = declaration.getSourceFile();
-  const ids = referencesTo(session.oracle, declaration, name, file).filter((id) => id !== name);
+  return endsElementsIn(session, declaration.getSourceFile(), list, declaration);
+}
+
+type Named = ts.VariableDeclaration & { name: ts.Identifier };
+
+/** The variable that a list is, if it starts empty. */
+function emptyAtFirst({ oracle }: Session, list: ts.Expression): Named | undefined {
+  const declaration = ts.isIdentifier(list) ? oracle.declarationAt(list) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration)) return undefined;
+  const { name, initializer } = declaration;
+  if (!initializer || !isEmptyContainer(unwrap(initializer))) return undefined;
+  return ts.isIdentifier(name) ? (declaration as Named) : undefined;
+}
+
+/** Whether other mentions of a list in a function or file end elements, and none hands it out. */
+function endsElementsIn(
+  session: Session,
+  root: ts.Node,
+  list: ts.Expression,
+  declaration: Named,
+): boolean {
+  const { name } = declaration;
+  const ids = referencesTo(session.oracle, declaration, name, root).filter((id) => id !== name);
   return ids.some((id) => id !== list && endsElements(session, id)) && !ids.some(isHandedOut);
 }
 

@@ -120,9 +120,12 @@ export class Holders {
 
   /** `interface Pass { dispose(): void }`: all classes that implement it hold something. */
   #endingOfImplementers(node: ts.ObjectLiteralExpression | NamedType): string | undefined {
-    const named = ts.isObjectLiteralExpression(node) ? undefined : namedBy(node);
-    if (!named || ts.isObjectLiteralExpression(node)) return undefined;
-    if (!node.members.some((m) => m.name !== undefined && final.includes(memberName(m.name))))
+    if (ts.isObjectLiteralExpression(node)) return undefined;
+    const named = namedBy(node);
+    if (
+      !named ||
+      !node.members.some((m) => m.name !== undefined && final.includes(memberName(m.name)))
+    )
       return undefined;
     const [first, ...others] = implementersOf(this.#oracle, named).map((c) => this.endingNameOf(c));
     return first !== undefined && others.every((other) => other === first) ? first : undefined;

@@ -40,6 +40,7 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "../program/syntax.ts";
+import { getsNothing } from "./field-deeds.ts";
 import { isChainedTwice } from "./chained-twice.ts";
 import { mayEnd } from "../trails/trail-closures.ts";
 import { isUnconditional } from "./taken-fields.ts";
@@ -375,7 +376,7 @@ function isEndedByCallers(
   const host = handedTo(fn);
   const { calls } = callSitesOf(session.oracle, fn, "program");
   const isFilled = (end: ts.Expression, body: ts.Node): boolean =>
-    mentions.some((m) => isTarget(m) && !isGivenNothing(m) && m.pos > end.pos && within(m, body));
+    mentions.some((m) => isTarget(m) && !getsNothing(m) && m.pos > end.pos && within(m, body));
   const endsIn = (body: ts.Node): boolean =>
     ended.some((m) => within(m, body) && !isFilled(m, body));
   return [...calls, ...(host ? [host] : [])].some((call) => {
@@ -389,11 +390,6 @@ function isEndedByCallers(
     });
   });
 }
-
-/** `this.x = null`, `this.rows = []`. */
-const isGivenNothing = (mention: ts.Expression): boolean =>
-  isEmptied(mention) ||
-  (ts.isBinaryExpression(mention.parent) && isEmptyContainer(unwrap(mention.parent.right)));
 
 /** Whether all callers of a function ask first what a place holds: `if (!this.x) this.make();`. */
 export function isAskedByCallers(

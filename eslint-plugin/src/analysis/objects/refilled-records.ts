@@ -11,7 +11,7 @@ import { mentionsField, reach } from "./members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { deedOf } from "./overwritten-places.ts";
 import type { Session } from "../session.ts";
-import { isEmptyContainer, isNullish, isTarget, unwrap } from "../program/syntax.ts";
+import { isEmptyContainer, isEquality, isNullish, isTarget, unwrap } from "../program/syntax.ts";
 import { fieldsOf, isHidden, keptMembers, type Field } from "./taken-fields.ts";
 
 /** A part of a record that the endings of a class leave. */
@@ -75,4 +75,4 @@ function comesBefore(end: ts.Node, value: ts.Expression): boolean {
 
 /** `this.best === null`. */
 const isCompared = ({ parent }: ts.Node): boolean =>
-  ts.isBinaryExpression(parent) && /^[!=]==?$/.test(parent.operatorToken.getText());
+  ts.isBinaryExpression(parent) && isEquality(parent);

@@ -5,9 +5,10 @@
  */
 import ts from "typescript";
 import { enclosingFunction } from "../transfer/fate.ts";
+import { getsNothing } from "./field-deeds.ts";
 import { fieldOfThis } from "./members.ts";
 import type { Session } from "../session.ts";
-import { isEmptyContainer, isNullish, isTarget, someWithin, unwrap } from "../program/syntax.ts";
+import { isTarget, someWithin } from "../program/syntax.ts";
 
 /** Whether a mention of a field ends its value, and the same function fills it anew afterwards. */
 export function isEndedAndRefilled(session: Session, mention: ts.Expression): boolean {
@@ -16,10 +17,7 @@ export function isEndedAndRefilled(session: Session, mention: ts.Expression): bo
   const name = fieldOfThis(mention)?.name.text;
   const isFilled = (at: ts.Node): boolean => {
     if (at.pos < mention.end || fieldOfThis(at)?.name.text !== name || !isTarget(at)) return false;
-    const { parent: store } = at;
-    if (!ts.isBinaryExpression(store) || !isAlways(store, home)) return false;
-    const value = unwrap(store.right);
-    return !isNullish(value) && !isEmptyContainer(value);
+    return ts.isBinaryExpression(at.parent) && isAlways(at.parent, home) && !getsNothing(at);
   };
   return someWithin(home, isFilled);
 }
