@@ -4,6 +4,7 @@
  */
 import ts from "typescript";
 import type { Owner } from "../../owner.ts";
+import { asksPackage } from "./asked-packages.ts";
 import { builtinArgument, puts } from "../program/containers.ts";
 import { disposesArguments } from "./disposes.ts";
 import { isEndedAfter } from "./ended-after.ts";
@@ -117,6 +118,9 @@ class Described implements Argument {
       lendsToHanded(this.#session, this.#call, this.#place.index, this.#owned.owner) ||
       this.#isLentToAll()
     );
+  }
+  get asked(): boolean {
+    return asksPackage(this.#session, this.#call, this.#callee, this.#owned);
   }
   get endedAfter(): boolean {
     return isEndedAfter(this.#session, this.#call, this.#node, this.#owned);

@@ -239,6 +239,8 @@ export interface Argument {
   readonly contract: boolean;
   /** A function that the caller hands in, which only looks by the owner's protocol. */
   readonly handed: boolean;
+  /** A function of a package, of which is waited for what it finds out. */
+  readonly asked: boolean;
   /** The function that makes the call ends the value straight after it. */
   readonly endedAfter: boolean;
 }
@@ -265,6 +267,7 @@ export const calls: readonly ArgumentRow[] = [
   { when: (a) => a.body !== null, effect: (a) => a.body ?? "unknown", example: "mine(t)" },
   { when: (a) => a.contract, effect: "borrows", example: "concat([t])" },
   { when: (a) => a.handed, effect: "borrows", example: "(fn) => fn(t)" },
+  { when: (a) => a.asked, effect: "borrows", example: "await foreign.detect(t)" },
   { when: (a) => a.endedAfter, effect: "borrows", example: "foreign(t); t.dispose()" },
   { when: () => true, effect: "unknown", example: "foreign(t)" },
 ];

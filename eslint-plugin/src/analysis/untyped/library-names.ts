@@ -88,7 +88,7 @@ export const mayUse = ({ fileName, text }: ts.SourceFile): boolean =>
   !/\.[cm]?jsx?$/.test(fileName) || /^\s*(await\s+)?using\s+[\w$]+\s*=/m.test(text);
 
 /** What binds a name in its file; a name for a whole module leads to that, not to its import. */
-function bindingOf(context: NameContext, id: ts.Identifier): ts.Declaration | undefined {
+export function bindingOf(context: NameContext, id: ts.Identifier): ts.Declaration | undefined {
   const known = context.declarationAt(id);
   const found = known && ts.isIdentifier(known) ? undefined : known; // `tf.own = …` binds no `tf`
   const isModule = found && (ts.isSourceFile(found) || ts.isModuleDeclaration(found));

@@ -31,6 +31,7 @@ import {
   ownedParameter,
   usesOf,
 } from "./untyped-parameters.ts";
+import { isForModel } from "./for-models.ts";
 import { assignedNames } from "./globals.ts";
 import { ownedField, type FieldContext } from "./untyped-fields.ts";
 import { ownedRef, ownedState } from "./untyped-hooks.ts";
@@ -247,6 +248,7 @@ function isOperation(context: UntypedContext, call: ts.CallExpression, owner: Ow
   const { kind, member, node } = fateOf(call);
   if (kind === "bound" && ts.isVariableDeclaration(node))
     return isAskedAs(context, node, methodsOf(call), owner);
+  if (kind === "argument") return isForModel(context, node, expression.name.text, owner);
   if (kind !== "receiver" || !ts.isCallExpression(node)) return false;
   return marks.includes(member) || isOperation(context, node, owner);
 }

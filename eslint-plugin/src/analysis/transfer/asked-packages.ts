@@ -1,0 +1,75 @@
+/**
+ * Packages that are asked: `await yolo(image, model)`, `await faceapi.detectAllFaces(t).run()`. A
+ * function of somebody else's package, of which one waits for what it finds out, looks at what it
+ * is given: whoever asks it has to end that. Used by `argument.ts`.
+ */
+import ts from "typescript";
+import type { Callee, Owned } from "../program/oracle.ts";
+import { unwrap, type CallLike } from "../program/syntax.ts";
+import type { Session } from "../session.ts";
+import { bindingOf } from "../untyped/library-names.ts";
+import { fateOf } from "./fate.ts";
+
+/** Names of functions that keep what they are given, pass it on or end it. */
+const keeping = new RegExp(
+  "^(add|append|assign|attach|batch|cache|clear|delete|destroy|dispatch|dispose|emit|enqueue|" +
+    "free|insert|keep|load|merge|own|pipe|post|provide|publish|push|put|queue|register|release|" +
+    "remove|restore|save|schedule|send|set|share|store|submit|swap|tidy|track|transfer|update|" +
+    "upsert|use|write)([A-Z_\\d]|$)",
+);
+
+/** Whether a call waits for what another package finds out about the value it is given. */
+export function asksPackage(
+  session: Session,
+  call: CallLike,
+  callee: Callee,
+  { owner, shape }: Owned,
+): boolean {
+  if (owner.policy === "generic" || owner.policy === "protocol" || shape !== "one") return false;
+  if (!ts.isCallExpression(call) || keeping.test(callee.name) || !isAwaited(call)) return false;
+  const file = callee.declaration?.getSourceFile();
+  if (file && callee.declaration !== undefined && !isImport(callee.declaration))
+    return file.isDeclarationFile && /[\\/]node_modules[\\/]/.test(file.fileName);
+  const from = moduleOf(session, call.expression);
+  return from !== undefined && !/^[./]|^[@~]\//.test(from);
+}
+
+const isImport = (node: ts.Node): boolean =>
+  ts.isImportClause(node) || ts.isImportSpecifier(node) || ts.isNamespaceImport(node);
+
+/** `await f(t)`, `await f(t).withNames()`, `f(t).then(…)`. */
+function isAwaited(call: ts.Expression): boolean {
+  const { kind, node, member, awaited } = fateOf(call);
+  if (awaited || (kind === "receiver" && member === "then")) return true;
+  return kind === "receiver" && ts.isCallExpression(node) && isAwaited(node);
+}
+
+/** How many steps lead from a name to its module at most. */
+const deepest = 12;
+
+/** The module from which comes what an expression starts with; nothing where that isn't seen. */
+function moduleOf(session: Session, node: ts.Expression, depth = 0): string | undefined {
+  const value = unwrap(node);
+  if (depth > deepest) return undefined;
+  if (ts.isAwaitExpression(value) || ts.isPropertyAccessExpression(value))
+    return moduleOf(session, value.expression, depth + 1);
+  if (ts.isCallExpression(value) || ts.isNewExpression(value)) {
+    const [first] = value.arguments ?? [];
+    const { expression } = value;
+    const isRequire = ts.isIdentifier(expression) && expression.text === "require";
+    if (!isRequire && expression.kind !== ts.SyntaxKind.ImportKeyword)
+      return moduleOf(session, expression, depth + 1);
+    return first && ts.isStringLiteralLike(first) ? first.text : undefined;
+  }
+  if (!ts.isIdentifier(value)) return undefined;
+  let holder: ts.Node | undefined = bindingOf(session.oracle, value);
+  while (holder && !ts.isVariableDeclaration(holder) && !ts.isImportDeclaration(holder)) {
+    if (ts.isSourceFile(holder) || ts.isFunctionLike(holder)) return undefined;
+    holder = holder.parent;
+  }
+  if (!holder) return undefined;
+  if (ts.isVariableDeclaration(holder))
+    return holder.initializer && moduleOf(session, holder.initializer, depth + 1);
+  const { moduleSpecifier: from } = holder;
+  return ts.isStringLiteral(from) ? from.text : undefined;
+}
