@@ -91,6 +91,7 @@ export function tfjsTypes(release: string): { modules: string } | { missing: str
 /** What programs with TF.js import beside it and take tensors from, or keep them in. */
 const companions = (release: string): string[] => [
   ...["@types/node@20", "@types/react@18", "@types/react-dom@18"],
+  ...(release.startsWith("0.") ? [] : [`@tensorflow/tfjs-node@${release}`]),
   ...(release.startsWith("4.")
     ? [
         ...["tfjs-vis", "tfjs-backend-wasm", "tfjs-backend-webgpu"].map((n) => `@tensorflow/${n}`),
@@ -234,6 +235,9 @@ export function writeProject(
     rmSync(linked, { force: true }); // a link of theirs that leads nowhere
     symlinkSync(modules, linked);
   }
+  const node = "@tensorflow/tfjs-node/dist/index.d.ts"; // the first releases lack one of their own
+  const own = existsSync(join(modules, node)) ? node : "@tensorflow/tfjs/dist/index.d.ts";
+  const forNode = `./node_modules/${own}`;
   writeFileSync(
     path,
     JSON.stringify({
@@ -252,11 +256,9 @@ export function writeProject(
         experimentalDecorators: true,
         ignoreDeprecations: "6.0",
         paths: {
-          ...Object.fromEntries(
-            ["dist/tfjs.esm.js", "@tensorflow/tfjs-node", "@tensorflow/tfjs-node-gpu"].map(
-              (name) => [name, ["./node_modules/@tensorflow/tfjs/dist/index.d.ts"]],
-            ),
-          ),
+          "dist/tfjs.esm.js": ["./node_modules/@tensorflow/tfjs/dist/index.d.ts"],
+          "@tensorflow/tfjs-node": [forNode],
+          "@tensorflow/tfjs-node-gpu": [forNode],
           "tfjs-image-recognition-base": ["./node_modules/@tensorflow/tfjs-core/dist/index.d.ts"],
           ...aliases,
           "*": [...(aliases["*"] ?? []), "./node_modules/*"],
