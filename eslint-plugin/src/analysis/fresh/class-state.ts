@@ -8,7 +8,14 @@ import { isEndedByName, type KeptState } from "./component-state.ts";
 import { soundsLikeDisposal } from "../transfer/disposes.ts";
 import { returnsOf } from "../transfer/fate.ts";
 import type { Session } from "../session.ts";
-import { hasBody, memberName, someWithin, unwrap } from "../program/syntax.ts";
+import {
+  baseOf,
+  calleeNameNode,
+  hasBody,
+  memberName,
+  someWithin,
+  unwrap,
+} from "../program/syntax.ts";
 
 /** Every value the class components of a file keep and never end. */
 export function keptByClasses(session: Session, file: ts.SourceFile): KeptState[] {
@@ -26,7 +33,9 @@ export function keptByClasses(session: Session, file: ts.SourceFile): KeptState[
         if (name === undefined || owned?.owner.lost !== "always") return [];
         if (session.freshness(value) !== "fresh" || session.scopeAt(value) === "in") return [];
         if (isEndedByName(session, unwrap(value))) return [];
-        return isEnded(component, name) ? [] : [{ label: `state.${name}`, value, owned }];
+        return isEndedBy(session, component, name)
+          ? []
+          : [{ label: `state.${name}`, value, owned }];
       }),
     );
   });
@@ -41,13 +50,23 @@ const isSetState = ({ expression }: ts.CallExpression | ts.NewExpression): boole
 const literalsOf = (given: ts.Expression): ts.ObjectLiteralExpression[] =>
   (hasBody(given) ? returnsOf(given).map(unwrap) : [given]).filter(ts.isObjectLiteralExpression);
 
+/** Whether a class or one that it extends may end what its state has under a name. */
+function isEndedBy(session: Session, component: ts.ClassLikeDeclaration, name: string): boolean {
+  if (isEnded(component, name)) return true;
+  const base = baseOf(component)?.expression;
+  const extended = base && ts.isIdentifier(base) && session.oracle.declarationAt(base);
+  return extended && ts.isClassLike(extended) && !extended.getSourceFile().isDeclarationFile
+    ? isEndedBy(session, extended, name)
+    : false;
+}
+
 /**
  * Whether a class may end or hand on what its state has under a name: `this.state.image.dispose()`,
  * `show(image)`, `<Picture image={image}>`.
  */
 function isEnded(component: ts.ClassLikeDeclaration, name: string): boolean {
   return someWithin(component, (node) => {
-    if (isWholeState(node)) return true;
+    if (isWholeState(node) || isHandedWhole(node)) return true;
     if (!ts.isIdentifier(node) || node.text !== name) return false;
     const { parent } = node;
     if (ts.isPropertyAssignment(parent) && parent.name === node) return false; // it is given
@@ -63,6 +82,12 @@ const isWholeState = (node: ts.Node): boolean =>
   node.expression.kind === ts.SyntaxKind.ThisKeyword &&
   node.name.text === "state" &&
   (ts.isElementAccessExpression(node.parent) || isHandedOn(node));
+
+/** `free(this)`: a function that gets the whole component. */
+const isHandedWhole = ({ kind, parent }: ts.Node): boolean =>
+  kind === ts.SyntaxKind.ThisKeyword &&
+  ts.isCallExpression(parent) &&
+  soundsLikeDisposal(calleeNameNode(parent)?.text ?? "");
 
 const isGiven = (property: ts.Node): boolean =>
   ts.findAncestor(property, (at) => ts.isCallExpression(at) && isSetState(at)) !== undefined;
