@@ -7,7 +7,7 @@ import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { soundsLikeDisposal } from "../transfer/disposes.ts";
-import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { lineage } from "../objects/holders.ts";
 import { onlyLooks } from "../transfer/looked-at.ts";
 import { effectInside } from "../transfer/mention.ts";
@@ -32,20 +32,35 @@ export function leaves(session: Session, mention: ts.Expression): boolean {
   if (isTarget(mention)) return true;
   const found = session.transfer(mention);
   const { effect, fate } = found;
-  if (fate.literal && fate.kind === "iterated") return !endsInside(fate.node);
+  const walk = walkTogether(fate);
+  if (walk) return !endsInside(walk);
   if (onlyLooksAt(effect) || effect === "receives" || effect === "returns") return true;
   if (effect === "visits") return visitVerb(session, fate) === "use";
   if (effect === "aliases") return constantFor(fate.node, session) !== undefined;
   if (effect === "enters") return onlyLooksAt(effectInside(session, found));
   if (fate.kind === "receiver" && /^(slice|filter)$/.test(fate.member))
     return isPartLookedAt(session, fate.node as ts.Expression);
-  return fate.kind === "read" || isUsedByOther(session, mention);
+  if (fate.kind === "read") return !soundsLikeDisposal(fate.member); // `const ends = [a.dispose]`
+  return isUsedByOther(session, mention);
+}
+
+/** The loop or call that goes over a literal: `for (const x of [a, b])`, `[a, b].forEach(…)`. */
+export const walkTogether = ({ literal, kind, node, member }: Fate): ts.Node | undefined =>
+  literal && (kind === "iterated" || (kind === "receiver" && /^(forEach|map)$/.test(member)))
+    ? node
+    : undefined;
+
+/** `[a, b].forEach((x) => x.dispose())`, `const ends = [a.dispose, b.dispose]`. */
+export function endsTogether(id: ts.Expression): boolean {
+  const fate = fateOf(id);
+  const walk = walkTogether(fate);
+  return walk ? endsInside(walk) : fate.kind === "read" && soundsLikeDisposal(fate.member);
 }
 
 /** `for (const table of [a, b]) for (const t of table.values()) t.dispose();` */
 export const endsInside = (loop: ts.Node): boolean =>
   someWithin(
-    (loop as ts.ForOfStatement).statement,
+    ts.isForOfStatement(loop) ? loop.statement : loop,
     (node) => ts.isCallExpression(node) && soundsLikeDisposal(calleeNameNode(node)?.text ?? ""),
   );
 

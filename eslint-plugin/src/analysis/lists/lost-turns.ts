@@ -5,10 +5,11 @@
  * about overwritten values.
  */
 import ts from "typescript";
+import { endsPart } from "../objects/left-behind.ts";
 import { deedOf } from "../objects/overwritten-places.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { isBetter } from "../program/better.ts";
-import { enclosingFunction } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isAnything } from "../../owner.ts";
 import type { LostStore } from "./lost-stores.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
@@ -47,7 +48,17 @@ const isLoop = (node: ts.Node): node is ts.IterationStatement =>
 /** Whether a mention only looks, as far as it is in the loop or in a function. */
 function staysIn(session: Session, id: ts.Identifier, loop: ts.Node, home: ts.Node): boolean {
   if (!within(id, loop) && enclosingFunction(id) === home) return true;
-  return !isTarget(id) && deedOf(session, id) === "looks";
+  return !isTarget(id) && deedOf(session, id) === "looks" && !endsPartOf(session, id);
+}
+
+/** `best?.w.dispose()`, or that of `const was = best`. */
+function endsPartOf({ oracle }: Session, id: ts.Identifier): boolean {
+  if (endsPart(id)) return true;
+  const { kind, node } = fateOf(id);
+  if (kind !== "bound" || !ts.isVariableDeclaration(node) || !ts.isIdentifier(node.name))
+    return false;
+  const home = enclosingFunction(node) ?? node.getSourceFile();
+  return referencesTo(oracle, node, node.name, home).some(endsPart);
 }
 
 /** Whether a mention ends the last value when the loop is over, however that came about. */

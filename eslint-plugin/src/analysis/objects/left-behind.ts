@@ -24,6 +24,7 @@ import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { isSwapped } from "../program/swaps.ts";
 import type { Session } from "../session.ts";
+import { endsTogether } from "../flow/slot-touches.ts";
 import { recordSlots } from "../flow/slots.ts";
 import { isUsedThere } from "../transfer/used-there.ts";
 import {
@@ -227,7 +228,7 @@ export function freshOwned(session: Session, value: ts.Expression): Owned | null
 
 /** Looked at, or lent to what goes on using it and frees nothing. */
 export const isLentOrUsed = (session: Session, id: ts.Identifier, owned: Owned): boolean =>
-  onlyUsed(session, id) || isUsedThere(session, id, owned);
+  !endsTogether(id) && (onlyUsed(session, id) || isUsedThere(session, id, owned));
 
 /** `painter.texture.destroy()`: frees something in an object. */
 export function endsPart(id: ts.Identifier): boolean {

@@ -4,13 +4,14 @@
  */
 import ts from "typescript";
 import { isAnything } from "../../owner.ts";
+import { callSitesOf } from "../program/call-sites.ts";
 import { partGiven } from "../flow/gathers.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
 import type { Session } from "../session.ts";
-import { memberName, unwrap } from "../program/syntax.ts";
+import { calleeNameNode, hasBody, memberName, unwrap } from "../program/syntax.ts";
 
 /**
  * Whether the records of a file that have both fields are given them alike: what is made for one
@@ -43,9 +44,51 @@ export function areAlike(
       const given = session.freshness(two);
       if (given === "fresh") return true;
       const isSame = owner.policy === "protocol" && oracle.ownedAt(two)?.owner === owner;
-      return isSame && given === session.freshness(one);
+      if (!isSame || isLentBeside(session, one, two)) return false;
+      return given === session.freshness(one);
     })
   );
+}
+
+/** `{ data, norm: this.norm }`, `add(x.neg(), norm)`: one is handed over, the other is owned. */
+function isLentBeside(session: Session, one: ts.Expression, two: ts.Expression): boolean {
+  if (isPlace(two) && !isPlace(one)) return true;
+  const [first, second] = [one, two].map((part) => parameterOf(session, part));
+  const fn = first?.parent;
+  if (!first || !second || second.parent !== fn || !hasBody(fn)) return false;
+  const [at, beside] = [first, second].map((parameter) => fn.parameters.indexOf(parameter));
+  const isLeft = (given: ts.Expression | undefined): boolean =>
+    given !== undefined && session.freshness(given) === "fresh" && !isEndedAt(session, given);
+  return callSitesOf(session.oracle, fn, "program").calls.some(
+    ({ arguments: given }) => isLeft(given?.[at ?? -1]) && !isLeft(given?.[beside ?? -1]),
+  );
+}
+
+/** Whether who gives a value by its name ends it as well. */
+function isEndedAt(session: Session, value: ts.Expression): boolean {
+  const bare = unwrap(value);
+  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  const home = enclosingFunction(source) ?? source.getSourceFile();
+  return referencesTo(session.oracle, source, source.name, home).some(
+    (id) => session.transfer(id).effect === "disposes",
+  );
+}
+
+/** `this.norm`, `faces[i]!`, `faces.get(name)!`: what has a place already. */
+function isPlace(part: ts.Expression): boolean {
+  const bare = unwrap(part);
+  if (ts.isCallExpression(bare)) return calleeNameNode(bare)?.text === "get";
+  return ts.isPropertyAccessExpression(bare) || ts.isElementAccessExpression(bare);
+}
+
+function parameterOf(
+  { oracle }: Session,
+  part: ts.Expression,
+): ts.ParameterDeclaration | undefined {
+  const bare = unwrap(part);
+  const declaration = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  return declaration && ts.isParameter(declaration) ? declaration : undefined;
 }
 
 /**
