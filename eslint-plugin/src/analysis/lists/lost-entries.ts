@@ -6,6 +6,7 @@
  */
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
+import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { freeing } from "../objects/endings.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { recurs } from "../trails/made-again.ts";
@@ -54,7 +55,9 @@ export function lostEntries(session: Session, file: ts.SourceFile): LostEntry[] 
     const again = isCall
       ? comesAgain(session, node, key, home, holder, field)
       : isCounted(session, key) && !isForFirst(node, home) && recurs(session, node) && !frees(home);
-    return again ? [{ call: node, table: table.getText(), owned }] : [];
+    const speaks = (at: ts.Node): boolean => fieldOfThis(at)?.name.text === field && !isTarget(at);
+    if (!again || mayBeEndedBefore(session, home, { speaks, isStore: () => false })) return [];
+    return [{ call: node, table: table.getText(), owned }];
   });
 }
 

@@ -24,6 +24,7 @@ import { entryOf, looksAtEntry, onlyLooks } from "../transfer/looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isView, putInto, wholeOf } from "./inner-lists.ts";
+import { isKeptTwice } from "./kept-twice.ts";
 import { looksThrough } from "./looked-through.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { samePlace } from "../program/same-place.ts";
@@ -74,7 +75,8 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
     return null;
   if (isAtHand(session, found) || isOfLost(found)) return null;
   if (isShared(session, found.container) && endsBefore(session, node)) return null;
-  return mentionedElsewhere(session, found) ? null : { ...found, local };
+  const isKept = mentionedElsewhere(session, found) || isKeptTwice(session, found);
+  return isKept ? null : { ...found, local };
 }
 
 type Found = Omit<Removal, "local">;

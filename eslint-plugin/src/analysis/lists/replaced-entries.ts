@@ -11,6 +11,9 @@ import { endsElementsOfFile, endsOwnElements, ownsElements } from "../objects/en
 import { freeing } from "../objects/endings.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
+import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
+import { isAskedByCallers } from "../objects/overwritten-places.ts";
+import { isOfOwningList } from "./kept-twice.ts";
 import { isGivenTwice } from "./given-twice.ts";
 import { entryOf, onlyLooked, onlyLooks } from "../transfer/looked-at.ts";
 import { fieldOfThis } from "../objects/members.ts";
@@ -60,11 +63,37 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     if (!updates && !twice && !((isNew || isFull) && isReplaced(session, put, home, isFull)))
       return [];
     if (!mayLackScope(session, put.node)) return [];
+    if (isSettledBefore(session, put, home) || isOfOwningList(session, put.value, put.table))
+      return [];
     const leaves = old
       ? leavesNamed(session, home, put, old)
       : leavesOld(session, home, put, updates && (held || isForFull(session, put)));
     return leaves ? [{ call: put.node, table: put.table.getText(), owned }] : [];
   });
+}
+
+/** Whether those that call a function have asked for the entry, or ended what the table holds. */
+function isSettledBefore(session: Session, { table }: Put, home: FunctionWithBody): boolean {
+  const { oracle } = session;
+  const speaks = (at: ts.Node): boolean =>
+    (ts.isIdentifier(at) || ts.isPropertyAccessExpression(at)) && samePlace(oracle, at, table);
+  if (mayBeEndedBefore(session, home, { speaks, isStore: () => false })) return true;
+  const { calls } = callSitesOf(oracle, home, "program");
+  const asked: ts.Expression[] = [];
+  const visit = (node: ts.Node): void => {
+    if (speaks(node)) asked.push(askedOf(node as ts.Expression));
+    ts.forEachChild(node, visit);
+  };
+  for (const around of new Set(calls.map((call) => enclosingFunction(call))))
+    if (around) visit(around);
+  return isAskedByCallers(session, home, asked);
+}
+
+/** `table.get(key)`, `table.has(key)` of a mention of the table; the mention itself else. */
+function askedOf(table: ts.Expression): ts.Expression {
+  const { parent } = table;
+  const isHas = ts.isPropertyAccessExpression(parent) && parent.name.text === "has";
+  return isHas && ts.isCallExpression(parent.parent) ? parent.parent : (entryOf(table) ?? table);
 }
 
 /** A field, what closures share, or a variable of the module that no other file has. */
