@@ -9,6 +9,9 @@ import { callSitesOf, nameOf } from "../program/call-sites.ts";
 import { isExported } from "../program/exported.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
+import { isGuardedAlike } from "../objects/guarded-alike.ts";
+import { referencesTo } from "../program/references.ts";
+import { filledBy, mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { endingsOf } from "../objects/endings.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { accessesByName } from "../program/field-index.ts";
@@ -51,7 +54,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const { owned } = slot;
     if (isNullish(value) || isEmptyContainer(value)) {
       if (isFirstFill(slot, node) && !surely && !comesAgain(session, slot, node)) return [];
-      return fillsOnly(node) ? [] : [{ node, owned }];
+      return fillsOnly(node) || isOnlyLocal(session, slot) ? [] : [{ node, owned }];
     }
     if (isEndedByCallers(session, slot, node)) return [];
     if (owned.shape === "many" && givesOthers(session, node.right, node.left))
@@ -59,16 +62,20 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (owned.shape === "many" && givesPart(session, node.right, node.left))
       return [{ node, owned, part: true }];
     if (owned.shape === "many" && !isMadeAnew(session, slot, node)) return [];
+    const home = enclosingFunction(node);
+    if (home && mayBeEndedBefore(session, home, filledBy(slot.mentions))) return [];
     if (surely || slot.atOnce) return [{ node, owned }];
     const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
-    const home = enclosingFunction(node);
     if (home && isEmptiedBetween(session, home, slot.mentions)) return [];
     if (home && hasBody(home) && isAskedByCallers(session, home, slot.mentions)) return [];
     if (!again || fillsSeveral(node) || isOnlyLocal(session, slot)) return [];
-    if (isToggled(slot, node)) return [];
+    if (isToggled(slot, node) || isGuardedAlike(node, endsOf(session, slot))) return [];
     return [{ node, owned }];
   });
 }
+
+const endsOf = (session: Session, { mentions }: Slot): ts.Expression[] =>
+  mentions.filter((m) => session.transfer(m).effect === "disposes");
 
 /**
  * `if (on === this.on) return; if (on) this.x = make(); else { …; this.x = null; }`: filled where
@@ -227,24 +234,50 @@ function isOfferedToLoad({ oracle }: Session, fn: ts.Node): boolean {
 }
 
 /** Whether every function that fills a slot ends what it put there before it returns. */
-function isOnlyLocal(session: Session, { mentions }: Slot): boolean {
-  const ends = mentions.filter(
-    (m) => ts.isExpressionStatement(statementOf(m)) && session.transfer(m).effect === "disposes",
-  );
-  if (ends.length === 0) return false;
-  return mentions.every((store) => {
+function isOnlyLocal(session: Session, slot: Slot): boolean {
+  const ends = endsOf(session, slot).filter((m) => ts.isExpressionStatement(statementOf(m)));
+  return slot.mentions.every((store) => {
     if (!isTarget(store)) return true;
     const home = enclosingFunction(store);
     const given = ts.findAncestor(store, ts.isBinaryExpression);
     if (!home || !given || isNullish(valueGiven(given))) return true;
-    const isWayOut = (from: ts.Node, to: ts.Node) => (node: ts.Node) =>
-      node.pos >= from.end && node.end <= to.pos && leavesHere(node, home);
-    return ends.some((end) => {
-      const { parent } = statementOf(end);
-      if (end.pos < store.end || !within(store, parent) || enclosingFunction(end) !== home)
-        return false;
-      return !someWithin(home, isWayOut(store, end));
+    return isEndedHere(store, home, [...ends, ...endsOfName(session, valueGiven(given), home)]);
+  });
+}
+
+/** `const t = make(); this.x = t; …; t.dispose();`: the ends of what is stored by its name. */
+function endsOfName(session: Session, value: ts.Expression, home: ts.Node): ts.Expression[] {
+  const given = unwrap(value);
+  const declaration = ts.isIdentifier(given) ? session.oracle.declarationAt(given) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration)) return [];
+  if (!ts.isIdentifier(declaration.name) || !within(declaration, home)) return [];
+  return referencesTo(session.oracle, declaration, declaration.name, home).filter(
+    (at) => session.transfer(at).effect === "disposes" && ts.isExpressionStatement(statementOf(at)),
+  );
+}
+
+/** Whether on every way from a store out of its function something ends what was stored. */
+function isEndedHere(store: ts.Node, home: ts.Node, ends: readonly ts.Expression[]): boolean {
+  const own = ends.filter((end) => end.pos >= store.end && enclosingFunction(end) === home);
+  /** Where the end is sure to come, once the way has got there. */
+  const coveredBy = (end: ts.Node): ts.Node => {
+    const statement = statementOf(end);
+    const { parent } = statement;
+    if (!ts.isBlock(parent) && !ts.isCaseOrDefaultClause(parent)) return statement;
+    const isLast = ts.isTryStatement(parent.parent) && parent.parent.finallyBlock === parent;
+    return isLast ? parent.parent : parent;
+  };
+  const isCovered = (way: ts.Node): boolean =>
+    own.some((end) => {
+      const around = coveredBy(end);
+      return within(way, around) && (end.end <= way.pos || ts.isTryStatement(around));
     });
+  return own.some((end) => {
+    const around = coveredBy(end);
+    const isReached = within(store, ts.isTryStatement(around) ? around.parent : around);
+    const isWayOut = (node: ts.Node): boolean =>
+      node.pos >= store.end && node.end <= end.pos && leavesHere(node, home);
+    return isReached && !someWithin(home, (node) => isWayOut(node) && !isCovered(node));
   });
 }
 

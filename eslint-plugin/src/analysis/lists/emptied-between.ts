@@ -1,11 +1,13 @@
 /**
- * Emptied between: whether whoever calls a function that fills a place calls one that empties it
- * afterwards: `s.enter(x); s.leave();`, `s.put(x); s.take()`. Such a function finds nothing there.
+ * Emptied between: whether whoever calls a function that fills a place calls one that empties it or
+ * ends what is there afterwards: `s.enter(x); s.leave();`, `s.put(x); s.take()`. Such a function
+ * finds nothing there.
  * Used by the verbs about what assignments lose.
  */
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
+import { isUnconditional } from "../objects/taken-fields.ts";
 import type { Session } from "../session.ts";
 import { hasBody, isNullish, isTarget, valueGiven, type CallLike } from "../program/syntax.ts";
 
@@ -15,7 +17,10 @@ export function isEmptiedBetween(
   fills: ts.Node,
   mentions: readonly ts.Expression[],
 ): boolean {
-  const emptying = new Set(mentions.filter(isEmptied).flatMap((m) => enclosingFunction(m) ?? []));
+  const isEnded = (m: ts.Expression): boolean =>
+    session.transfer(m).effect === "disposes" && isUnconditional(m);
+  const ending = mentions.filter((m) => isEmptied(m) || isEnded(m));
+  const emptying = new Set(ending.flatMap((m) => enclosingFunction(m) ?? []));
   emptying.delete(fills as ts.SignatureDeclaration);
   if (emptying.size === 0 || !hasBody(fills)) return false;
   const { calls } = callSitesOf(session.oracle, fills, "program");

@@ -26,7 +26,7 @@ import { isAnything } from "../../owner.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import { runsOften } from "../trails/runs-often.ts";
 import type { Session } from "../session.ts";
-import { endsInside } from "../flow/slot-touches.ts";
+import { endsInside, walkTogether } from "../flow/slot-touches.ts";
 import {
   hasBody,
   isEmptyContainer,
@@ -41,6 +41,8 @@ import {
   type FunctionWithBody,
 } from "../program/syntax.ts";
 import { getsNothing } from "./field-deeds.ts";
+import { isGuardedAlike } from "./guarded-alike.ts";
+import { filledBy, mayBeEndedBefore } from "./ended-by-callers.ts";
 import { isChainedTwice } from "./chained-twice.ts";
 import { mayEnd } from "../trails/trail-closures.ts";
 import { isUnconditional } from "./taken-fields.ts";
@@ -230,7 +232,9 @@ function isLost(
   if (reaches(session, home, touches, isFinder, new Set([home]))) return false;
   if (isEndedByCallers(session, home, ended, mentions)) return false;
   if (isAskedByCallers(session, home, others)) return false;
+  if (mayBeEndedBefore(session, home, filledBy(mentions))) return false;
   if (isFilled) return true;
+  if (isGuardedAlike(node, ended)) return false;
   if (!owned.nullable && isFilledAtFirst(declaration, mentions)) return true;
   if (mentions.some((m) => isEmptied(m) && !isInEnding(m))) return false;
   if (startsAnew.test(nameOf(home) ?? "") || isEmptiedBetween(session, home, mentions))
@@ -260,7 +264,8 @@ export function deedOf(session: Session, mention: ts.Expression, depth = 0): Dee
   const { effect, fate } = found;
   if (effect === "disposes" || removes(mention)) return "ends";
   if (isWrittenAnew(mention)) return "looks";
-  if (fate.literal && fate.kind === "iterated") return endsInside(fate.node) ? "ends" : "looks";
+  const together = walkTogether(fate);
+  if (together) return endsInside(together) ? "ends" : "looks";
   if (effect === "returns" && depth > 0) return "other";
   if (effect === "visits") return deedOfVisit(visitVerb(session, fate));
   const walked = walkOf(mention);
