@@ -63,7 +63,10 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     if (!updates && !twice && !((isNew || isFull) && isReplaced(session, put, home, isFull)))
       return [];
     if (!mayLackScope(session, put.node)) return [];
-    if (isSettledBefore(session, put, home) || isOfOwningList(session, put.value, put.table))
+    if (
+      (!isOwn && isSettledBefore(session, put, home)) ||
+      isOfOwningList(session, put.value, put.table)
+    )
       return [];
     const leaves = old
       ? leavesNamed(session, home, put, old)

@@ -13,8 +13,10 @@ import {
   rootOf,
   someWithin,
   unwrap,
+  type CallLike,
   type FunctionWithBody,
 } from "../program/syntax.ts";
+import { leaves } from "../program/ways.ts";
 import type { Session } from "../session.ts";
 import { getsNothing } from "./field-deeds.ts";
 import { handedTo } from "../transfer/callbacks.ts";
@@ -31,6 +33,8 @@ export interface Filled {
   speaks: Test;
   /** Whether a node is a store that gives it something. */
   isStore: Test;
+  /** Whether a node counts on what is there. */
+  isUsed?: Test;
 }
 
 /** The place that all of some mentions are of. */
@@ -44,19 +48,33 @@ export const filledBy = (mentions: readonly ts.Expression[]): Filled => {
 
 /** Whether one that calls a function which fills a place may end what is there beforehand. */
 export function mayBeEndedBefore(session: Session, fills: ts.Node, place: Filled): boolean {
-  if (!hasBody(fills)) return false;
+  if (!hasBody(fills) || (place.isUsed && someWithin(fills, place.isUsed))) return false;
   return callSitesOf(session.oracle, fills, "program").calls.some((call) => {
     let around = enclosingFunction(call);
     if (!around || around === fills) return false;
     for (let host = handedTo(around); host && enclosingFunction(host); host = handedTo(around))
       around = enclosingFunction(host) ?? around; // `names.map((name) => fill(name))`
-    return mayEndIn(session, around, place, (node) => node.end <= call.pos);
+    const isSame = (node: ts.CallExpression): boolean => objectOf(node) === objectOf(call);
+    return mayEndIn(session, around, place, (node) => node.end <= call.pos, isSame);
   });
 }
 
+/** `this.x.size`. */
+const isUsed = ({ parent }: ts.Node): boolean =>
+  ts.isNonNullExpression(parent)
+    ? isUsed(parent)
+    : ts.isPropertyAccessExpression(parent) && parent.questionDotToken === undefined;
+
+/** The `store` of `store.close()`, as it is written. */
+export const objectOf = ({ expression }: CallLike): string =>
+  ts.isPropertyAccessExpression(expression) ? expression.expression.getText() : "";
+
+/** `release(x)`, `this.release()`: of the object that a method is called on. */
+const isOwnCall = (call: ts.CallExpression): boolean => /^(|this|super)$/.test(objectOf(call));
+
 /** Whether a class or file may end what a place holds, by whatever name. */
 export const mayEndWithin = (session: Session, root: ts.Node, speaks: Test): boolean =>
-  mayEndIn(session, root, { speaks, isStore: () => false }, undefined, furthest);
+  mayEndIn(session, root, { speaks, isStore: () => false }, undefined, undefined, furthest);
 
 /** Whether a function may end what a place holds, itself or by what it calls. */
 function mayEndIn(
@@ -64,19 +82,43 @@ function mayEndIn(
   fn: ts.Node,
   place: Filled,
   counts: Test = () => true,
+  isSame: (call: ts.CallExpression) => boolean = isOwnCall,
   depth = 0,
 ): boolean {
   return someWithin(fn, (node) => {
     if (!ts.isCallExpression(node) || !counts(node) || !runsIn(node, fn)) return false;
-    if (someWithin(fn, (at) => at.pos >= node.end && counts(at) && place.isStore(at))) return false;
+    const refills = (at: ts.Node): boolean =>
+      at.pos >= node.end && counts(at) && fillsAgain(session, at, place);
+    if (someWithin(fn, refills)) return false;
     if (mayEnd(calleeNameNode(node)?.text ?? "") && reachesPlace(session, node, place.speaks))
-      return true;
-    if (depth === furthest) return false;
+      return depth === 0 || !isCountedDown(node, fn);
+    if (depth === furthest || !(isSame(node) || isOwnCall(node))) return false;
     const bodies = bodiesOf(session, node).filter((body) => body !== fn);
     const isWhole = node.arguments.some(isThis) && bodies.some(endsSomething);
-    return isWhole || bodies.some((b) => mayEndIn(session, b, place, undefined, depth + 1));
+    return (
+      isWhole || bodies.some((b) => mayEndIn(session, b, place, undefined, undefined, depth + 1))
+    );
   });
 }
+
+/** `this.users -= 1; if (this.users > 0) return; this.x.dispose();`: for the last user alone. */
+function isCountedDown(end: ts.Node, fn: ts.Node): boolean {
+  const isOfCount = (at: ts.Node): boolean =>
+    ts.isBinaryExpression(at) && /^[<>]=?$/.test(at.operatorToken.getText());
+  return someWithin(
+    fn,
+    (at) =>
+      ts.isIfStatement(at) &&
+      at.end <= end.pos &&
+      leaves(at.thenStatement) &&
+      someWithin(at.expression, isOfCount),
+  );
+}
+
+/** Whether a node stores something in the place, or calls a function that does. */
+const fillsAgain = (session: Session, node: ts.Node, { isStore }: Filled): boolean =>
+  isStore(node) ||
+  (ts.isCallExpression(node) && bodiesOf(session, node).some((body) => someWithin(body, isStore)));
 
 /** Whether a call is one of a function itself, or of a callback that it hands to another call. */
 function runsIn(call: ts.Node, fn: ts.Node): boolean {

@@ -42,7 +42,7 @@ import {
 } from "../program/syntax.ts";
 import { getsNothing } from "./field-deeds.ts";
 import { isGuardedAlike } from "./guarded-alike.ts";
-import { filledBy, mayBeEndedBefore } from "./ended-by-callers.ts";
+import { filledBy, mayBeEndedBefore, objectOf } from "./ended-by-callers.ts";
 import { isChainedTwice } from "./chained-twice.ts";
 import { mayEnd } from "../trails/trail-closures.ts";
 import { isUnconditional } from "./taken-fields.ts";
@@ -232,7 +232,9 @@ function isLost(
   if (reaches(session, home, touches, isFinder, new Set([home]))) return false;
   if (isEndedByCallers(session, home, ended, mentions)) return false;
   if (isAskedByCallers(session, home, others)) return false;
-  if (mayBeEndedBefore(session, home, filledBy(mentions))) return false;
+  const isOfThis =
+    ts.isIdentifier(node.left) || rootOf(node.left).kind === ts.SyntaxKind.ThisKeyword;
+  if (isOfThis && mayBeEndedBefore(session, home, filledBy(mentions))) return false;
   if (isFilled) return true;
   if (isGuardedAlike(node, ended)) return false;
   if (!owned.nullable && isFilledAtFirst(declaration, mentions)) return true;
@@ -366,10 +368,6 @@ function finderOf({ oracle }: Session, left: ts.Expression): ts.Expression | und
   const source = ts.isIdentifier(root) && root !== left ? oracle.declarationAt(root) : undefined;
   return source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
 }
-
-/** The `store` of `store.close()`, as it is written. */
-const objectOf = ({ expression }: CallLike): string =>
-  ts.isPropertyAccessExpression(expression) ? expression.expression.getText() : "";
 
 /** Whether a function that calls one, or hands it to a call, ends what the place holds first. */
 function isEndedByCallers(
