@@ -69,7 +69,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (home && isEmptiedBetween(session, home, slot.mentions)) return [];
     if (home && hasBody(home) && isAskedByCallers(session, home, slot.mentions)) return [];
     if (!again || fillsSeveral(node) || isOnlyLocal(session, slot)) return [];
-    if (isToggled(slot, node) || isGuardedAlike(node, endsOf(session, slot))) return [];
+    if (isToggled(slot, node) || isGuardedAlike(session, node, endsOf(session, slot))) return [];
     return [{ node, owned }];
   });
 }

@@ -21,7 +21,7 @@ import type { Session } from "../session.ts";
 import { getsNothing } from "./field-deeds.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
-import { mayEnd } from "../trails/trail-closures.ts";
+import { soundsLikeDisposal } from "../transfer/disposes.ts";
 
 const furthest = 3;
 
@@ -90,7 +90,7 @@ function mayEndIn(
     const refills = (at: ts.Node): boolean =>
       at.pos >= node.end && counts(at) && fillsAgain(session, at, place);
     if (someWithin(fn, refills)) return false;
-    if (mayEnd(calleeNameNode(node)?.text ?? "") && reachesPlace(session, node, place.speaks))
+    if (ends(session, node) && reachesPlace(session, node, place.speaks))
       return depth === 0 || !isCountedDown(node, fn);
     if (depth === furthest || !(isSame(node) || isOwnCall(node))) return false;
     const bodies = bodiesOf(session, node).filter((body) => body !== fn);
@@ -120,9 +120,9 @@ const fillsAgain = (session: Session, node: ts.Node, { isStore }: Filled): boole
   isStore(node) ||
   (ts.isCallExpression(node) && bodiesOf(session, node).some((body) => someWithin(body, isStore)));
 
-/** Whether a call is one of a function itself, or of a callback that it hands to another call. */
-function runsIn(call: ts.Node, fn: ts.Node): boolean {
-  const around = enclosingFunction(call);
+/** Whether a node is one of a function itself, or of a callback that it hands to another call. */
+function runsIn(node: ts.Node, fn: ts.Node): boolean {
+  const around = enclosingFunction(node);
   if (!around || around === fn || !ts.isFunctionLike(fn)) return true;
   const host = handedTo(around);
   return host !== undefined && runsIn(host, fn);
@@ -134,9 +134,23 @@ function bodiesOf({ oracle }: Session, call: ts.CallExpression): readonly Functi
   return body ? [body] : ((declaration && implementationsSeen(oracle, declaration)) ?? []);
 }
 
+/** A call of what ends its receiver or arguments, be it somebody else's function. */
+function ends(session: Session, call: ts.CallExpression): boolean {
+  if (!soundsLikeDisposal(calleeNameNode(call)?.text ?? "")) return false;
+  const { expression } = call;
+  const on = ts.isPropertyAccessExpression(expression) ? expression.expression : undefined;
+  return (
+    bodiesOf(session, call).length === 0 ||
+    (on !== undefined && session.transfer(on).effect === "disposes")
+  );
+}
+
 const isThis = (node: ts.Node): boolean => node.kind === ts.SyntaxKind.ThisKeyword;
 const endsSomething = (fn: ts.Node): boolean =>
-  someWithin(fn, (node) => ts.isCallExpression(node) && mayEnd(calleeNameNode(node)?.text ?? ""));
+  someWithin(
+    fn,
+    (node) => ts.isCallExpression(node) && soundsLikeDisposal(calleeNameNode(node)?.text ?? ""),
+  );
 
 /** Whether the receiver or an argument of an ending leads to what a place holds. */
 function reachesPlace(session: Session, call: ts.CallExpression, speaks: Test): boolean {
@@ -154,7 +168,9 @@ function leadsThere(session: Session, from: ts.Node, speaks: Test, depth: number
       return !ts.isStringLiteralLike(node.argumentExpression);
     if (ts.isCallExpression(node)) {
       if (node.arguments.some(isThis)) return true;
-      return bodiesOf(session, node).some((body) => someWithin(body, speaks));
+      return bodiesOf(session, node).some((body) =>
+        someWithin(body, (at) => speaks(at) && runsIn(at, body)),
+      );
     }
     if (ts.isPropertyAccessExpression(node)) return isGetterOf(session, node, speaks);
     if (!ts.isIdentifier(node)) return false;

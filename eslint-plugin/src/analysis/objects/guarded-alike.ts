@@ -7,28 +7,37 @@
 import ts from "typescript";
 import { leaves } from "../program/ways.ts";
 import { assigns, someWithin, within } from "../program/syntax.ts";
+import type { Session } from "../session.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 
 /** Whether one flag decides about a store and about an end of the place, and both change it. */
-export function isGuardedAlike(store: ts.Node, ends: readonly ts.Node[]): boolean {
-  const flags = flagsOf(store);
-  return flags.size > 0 && ends.some((end) => [...flagsOf(end)].some((flag) => flags.has(flag)));
+export function isGuardedAlike(
+  session: Session,
+  store: ts.Node,
+  ends: readonly ts.Node[],
+): boolean {
+  const flags = flagsOf(session, store);
+  return (
+    flags.size > 0 && ends.some((end) => [...flagsOf(session, end)].some((flag) => flags.has(flag)))
+  );
 }
 
 /** What is asked on the way to a node and changed in its function, as it is written. */
-function flagsOf(node: ts.Node): ReadonlySet<string> {
+function flagsOf({ oracle }: Session, node: ts.Node): ReadonlySet<string> {
   const home = enclosingFunction(node);
   if (!home) return new Set();
   const changed = changedIn(home);
   const asked = testsBefore(node, home);
   return new Set(
     [...changed].filter((text) =>
-      asked.some((test) => someWithin(test, (at) => isName(at) && at.getText() === text)),
+      asked.some((test) =>
+        someWithin(test, (at) => isName(at) && at.getText() === text && !oracle.ownedAt(at)),
+      ),
     ),
   );
 }
 
-const isName = (node: ts.Node): boolean =>
+const isName = (node: ts.Node): node is ts.Expression =>
   ts.isIdentifier(node) || ts.isPropertyAccessExpression(node);
 
 /** The tests around a node, and those of ways out before it. */

@@ -236,7 +236,7 @@ function isLost(
     ts.isIdentifier(node.left) || rootOf(node.left).kind === ts.SyntaxKind.ThisKeyword;
   if (isOfThis && mayBeEndedBefore(session, home, filledBy(mentions))) return false;
   if (isFilled) return true;
-  if (isGuardedAlike(node, ended)) return false;
+  if (isGuardedAlike(session, node, ended)) return false;
   if (!owned.nullable && isFilledAtFirst(declaration, mentions)) return true;
   if (mentions.some((m) => isEmptied(m) && !isInEnding(m))) return false;
   if (startsAnew.test(nameOf(home) ?? "") || isEmptiedBetween(session, home, mentions))
