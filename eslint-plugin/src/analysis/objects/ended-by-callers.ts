@@ -43,6 +43,7 @@ export const filledBy = (mentions: readonly ts.Expression[]): Filled => {
   return {
     speaks: (node) => isOne(node) && !isTarget(node),
     isStore: (node) => isOne(node) && isTarget(node) && !getsNothing(node),
+    isUsed: (node) => isOne(node) && isUsed(node),
   };
 };
 
