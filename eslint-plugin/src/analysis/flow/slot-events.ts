@@ -32,7 +32,7 @@ export function enterSlots(session: Session, frame: Frame, slots: Slots): void {
   const wholes = wholesIn(root);
   for (const slot of slots.within(root)) {
     const store = slot.mentions.some((m) => isTarget(m) && enclosingFunction(m) === root);
-    if (!store || ts.isConstructorDeclaration(root)) continue;
+    if (!store || ts.isConstructorDeclaration(root) || root === slot.holder) continue;
     const isField = slot.label.startsWith("this.");
     if (isField && wholes.some((at) => !leavesFieldAlone(session, at, slot))) continue;
     if (hasSuper(root) && !isHidden(slot)) continue;

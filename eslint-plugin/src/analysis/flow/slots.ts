@@ -8,6 +8,7 @@ import ts from "typescript";
 import { putValues } from "../program/containers.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { globalsOf } from "../untyped/globals.ts";
+import { scriptFields } from "./script-slots.ts";
 import { isShownTo } from "../transfer/handed-functions.ts";
 import { onlyUsed } from "../fresh/fresh-variables.ts";
 import { fieldOfThis, isHandedOn, isManaged, isStatic } from "../objects/members.ts";
@@ -86,6 +87,10 @@ function slotsOf(session: Session, file: ts.SourceFile): Slot[] {
       .classes(file)
       .flatMap((node) => [...staticSlots(session, node), ...recordSlots(session, node)]),
     ...facts.variables(file).flatMap((node) => slotsOfVariable(session, node)),
+    ...scriptFields(session, file).flatMap(
+      ({ mentions, holder }) =>
+        slotAt(session, mentions, { kind: "property", home: undefined, given: [], holder }) ?? [],
+    ),
     ...globalsOf(session.oracle, file).flatMap(
       (ids) => slotAt(session, ids, { kind: "variable", home: undefined, given: [] }) ?? [],
     ),

@@ -36,7 +36,7 @@ import {
   type UntypedContext,
 } from "../untyped/untyped.ts";
 import { usesOf } from "../untyped/untyped-parameters.ts";
-import { givenTo, startsEmpty } from "../untyped/untyped-records.ts";
+import { givenTo, isUnset, startsEmpty } from "../untyped/untyped-records.ts";
 
 export type { Callee } from "./callee.ts";
 export type { Owned } from "./ownership.ts";
@@ -132,8 +132,8 @@ export class Oracle {
       declared = declaredProperty(this.#checker, symbol);
     }
     const type = declared ?? this.#checker.typeAt(node);
-    const isUntyped = this.#asksNames(node) && this.#checker.isUntyped(type);
-    if (isUntyped) return this.#guess(node);
+    const isUntyped = this.#checker.isUntyped(type) || isUnset(node, type);
+    if (isUntyped && this.#asksNames(node)) return this.#guess(node);
     const owned = this.#ownership.of(type);
     return owned?.mixed && ts.isExpression(node) ? this.#unmixed(node, owned) : owned;
   }

@@ -59,12 +59,21 @@ function holderOf(self: ts.Node): ts.Node | undefined {
     if (ts.isClassLike(at)) return at;
     if (!ts.isFunctionLike(at) || ts.isArrowFunction(at)) continue;
     const literal = ts.isPropertyAssignment(at.parent) ? at.parent.parent : at.parent;
-    if (ts.isObjectLiteralExpression(literal)) return literal;
+    if (ts.isObjectLiteralExpression(literal))
+      return isPrototype(literal.parent) ? literal.getSourceFile() : literal;
     const { parent } = at;
-    if (ts.isBinaryExpression(parent) && prototypeOf(parent.left)) return parent.getSourceFile();
+    const isMaker = ts.isFunctionDeclaration(at) || ts.isVariableDeclaration(parent);
+    const isMethod = ts.isBinaryExpression(parent) && prototypeOf(parent.left);
+    if (isMaker || isMethod) return at.getSourceFile();
   }
   return undefined;
 }
+
+/** `Net.prototype = { … }`. */
+const isPrototype = (store: ts.Node): boolean =>
+  ts.isBinaryExpression(store) &&
+  ts.isPropertyAccessExpression(store.left) &&
+  store.left.name.text === "prototype";
 
 /** The object literal that a variable is given. */
 const literalOf = (declaration: ts.Declaration | undefined): ts.Node | undefined =>

@@ -21,6 +21,13 @@ export const startsEmpty = (declaration: ts.Declaration | undefined): boolean =>
   isNullish(declaration.initializer) &&
   isScript(declaration.getSourceFile());
 
+/** `this.x` of a script where no way to it gives a value: in a method that is a field itself. */
+export const isUnset = (node: ts.Node, type: ts.Type): boolean =>
+  (type.flags & ts.TypeFlags.Undefined) !== 0 &&
+  ts.isPropertyAccessExpression(node) &&
+  node.expression.kind === ts.SyntaxKind.ThisKeyword &&
+  isScript(node.getSourceFile());
+
 /** `data.xs`: what the object that `data` holds was written with. */
 export function ownedByAccess(
   context: ParameterContext,
