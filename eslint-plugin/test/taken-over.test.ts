@@ -215,4 +215,30 @@ export function descend(fn: (x: Tensor) => Tensor, x: Tensor, watch?: (t: Tensor
 }`,
 );
 
+finds(
+  "the best of those that a function rates in its time",
+  `import { zeros, type Tensor } from "tenure";
+export async function pick(n: number, rate: (t: Tensor) => Promise<number>) {
+  let best: Tensor | null = null;
+  let high = -1;
+  for (let i = 0; i < n; i++) {
+    const made = zeros([i]);
+    const score = await rate(made);
+    if (score > high) {
+      high = score;
+      best = made; // !
+    } else made.dispose();
+  }
+  return best;
+}`,
+);
+finds(
+  "what is handed to a function that says nothing of it",
+  `import { zeros, type Tensor } from "tenure";
+export async function pass(n: number, send: (t: Tensor) => Promise<void>) {
+  const made = zeros([n]);
+  await send(made);
+}`,
+);
+
 test.run();

@@ -166,4 +166,5 @@ function speaksOf(fn: FunctionWithBody, index: number): boolean {
 
 /** Whether a call gives a value or a number: a function that only takes gives nothing back. */
 const givesBack = ({ oracle }: Session, call: ts.CallExpression): boolean =>
-  oracle.ownedAt(call) !== null || oracle.gives(call, "number");
+  oracle.ownedAt(call) !== null ||
+  oracle.gives(ts.isAwaitExpression(call.parent) ? call.parent : call, "number");
