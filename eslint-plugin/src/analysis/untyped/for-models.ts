@@ -20,5 +20,7 @@ export function isForModel(
   const name = ts.isCallExpression(call) ? calleeNameNode(call) : undefined;
   if (!name || method in Array.prototype || method in Math) return false;
   const isRun = runs.includes(name.text) || (runs.length > 0 && trains.test(name.text));
-  return isRun && context.declarationAt(name) === undefined;
+  if (!isRun) return false;
+  const declared = context.declarationAt(name)?.getSourceFile().fileName;
+  return declared === undefined || /[\\/]@tensorflow[\\/]/.test(declared);
 }
