@@ -318,7 +318,9 @@ function slotAt(
     else if (found !== "never") return undefined;
   }
   if (makes.length === 0) return undefined;
-  if (mentions.some((m) => isHandedOn(session.transfer(m), ["disposes"]))) return undefined;
+  const isOthers = (m: ts.Expression): boolean =>
+    isHandedOn(session.transfer(m), ["disposes"]) && !isUsedThere(session, m, owned);
+  if (mentions.some(isOthers)) return undefined;
   if (mentions.some((m) => isPutAwayByName(session, m))) return undefined;
   const atOnce = given.some((value) => makes.includes(unwrap(value)));
   const known = holder ?? home ?? first.getSourceFile();

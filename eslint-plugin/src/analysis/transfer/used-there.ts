@@ -4,6 +4,7 @@
  * shared variables are asked who ends them.
  */
 import ts from "typescript";
+import { isHolder } from "../../owner.ts";
 import { callsNamed } from "../program/call-index.ts";
 import { heirsOf } from "../program/class-makers.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
@@ -25,7 +26,8 @@ export function isUsedThere(
   depth = 0,
 ): boolean {
   const { owner } = owned;
-  if (owner.policy !== "generic" || owner.args !== "borrow" || depth > furthest) return false;
+  const isKind = owner.args === "borrow" || isHolder(owner, session.settings);
+  if (owner.policy !== "generic" || !isKind || depth > furthest) return false;
   const { kind, node, literal, top } = fateOf(mention);
   if (kind !== "argument") return false;
   const call = node as CallLike;
