@@ -320,4 +320,41 @@ export function clear(): void {
 }`,
 );
 
+finds(
+  "what a helper puts into a list that is ended",
+  `/** @param {GPUDevice} device */
+export async function run(device, sizes) {
+  const buffers = [];
+  const entries = [];
+  function add(binding, buffer) {
+    entries.push({ binding, resource: { buffer } });
+    buffers.push(buffer);
+  }
+  const outputs = [];
+  for (let i = 0; i < sizes.length; i++) {
+    const output = device.createBuffer({ size: sizes[i], usage: 128 });
+    add(i, output);
+    outputs.push(output);
+  }
+  for (const output of outputs) console.log(output.size);
+  buffers.forEach((buffer) => buffer.destroy());
+}`,
+  "webgpu",
+);
+finds(
+  "what is asked of a function that is handed in",
+  `type Resolve = (path: string) => GPUTexture | undefined;
+export function build(paths: string[], resolve: Resolve): number {
+  const textures: GPUTexture[] = [];
+  for (const path of paths) {
+    const found = resolve(path);
+    if (!found) return 0;
+    const texture = found;
+    textures.push(texture);
+  }
+  return textures.length;
+}`,
+  "webgpu",
+);
+
 test.run();

@@ -9,7 +9,8 @@ import type { Frame } from "./events.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { endsByName } from "../transfer/looked-at.ts";
 import type { Session } from "../session.ts";
-import { memberName, unwrap, valuesOf } from "../program/syntax.ts";
+import { referencesTo } from "../program/references.ts";
+import { isNullish, isTarget, memberName, unwrap, valuesOf } from "../program/syntax.ts";
 
 type Literal = ts.ArrayLiteralExpression | ts.ObjectLiteralExpression;
 
@@ -137,4 +138,13 @@ function namesIn(value: ts.Expression): ts.Identifier[] {
   };
   value.arguments?.forEach(visit);
   return found;
+}
+
+/** Whether a variable is given more than what it is declared with, which the dataflow follows. */
+export function isWrittenAgain(session: Session, id: ts.Expression): boolean {
+  const source = ts.isIdentifier(id) ? session.oracle.declarationAt(id) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return true;
+  if (!source.initializer || isNullish(unwrap(source.initializer))) return true;
+  const home = enclosingFunction(source) ?? source.getSourceFile();
+  return referencesTo(session.oracle, source, source.name, home).some(isTarget);
 }

@@ -9,7 +9,7 @@ import { puts } from "../program/containers.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { elementFreshness } from "../fresh/fresh-results.ts";
-import { choiceArms, gathered, isOfEnded, partGiven, soleName } from "./gathers.ts";
+import { choiceArms, gathered, isOfEnded, isWrittenAgain, partGiven, soleName } from "./gathers.ts";
 import { returnedArgument } from "../fresh/is-fresh.ts";
 import { keptBy, lasts } from "../transfer/keeps.ts";
 import { link, mentionEvents, unpackedNames } from "./mention-events.ts";
@@ -19,6 +19,7 @@ import { isTakenOver } from "./taken-over.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import {
   elementsGiven,
+  hasBody,
   isEmptyContainer,
   isNullish,
   isUsing,
@@ -347,7 +348,10 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
     const bare = unwrap(argument);
     const moved = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
     const found = session.freshness(argument);
-    const isMoved = moved?.kind === "local" && found !== "borrowed";
+    const isMoved =
+      moved?.kind === "local" &&
+      found !== "borrowed" &&
+      (found !== "unknown" || isWrittenAgain(session, bare));
     const isShared = moved && (isAnything(cell.owned.owner) || isKeptToo(session, bare));
     if (isShared)
       frame.all(cell, "escape", call); // others may have it
@@ -366,7 +370,7 @@ function listNamed(frame: Frame, list: ts.Expression): Cell | undefined {
 
 /**
  * `byName.set(name, part); this.parts.push(part);`: a field has what a local table has. Or whoever
- * is given a record of it or what a callback makes: `all.push(part); return new Body({ part });`
+ * is given it, a record of it or what a callback makes: `keep(part); return new Body({ part });`
  */
 function isKeptToo(session: Session, id: ts.Expression): boolean {
   const source = ts.isIdentifier(id) ? session.oracle.declarationAt(id) : undefined;
@@ -377,6 +381,8 @@ function isKeptToo(session: Session, id: ts.Expression): boolean {
     const { node } = fate;
     if (effect === "returns") return ts.isReturnStatement(node) && handedTo(home) !== undefined;
     if (isInHandedRecord(session, mention)) return true;
+    if (effect === "takes")
+      return ts.isCallExpression(node) && hasBody(session.oracle.callee(node).body);
     if (effect !== "stores") return false;
     if (ts.isBinaryExpression(node)) return rootOf(node.left).kind === thisKind;
     return ts.isCallExpression(node) && rootOf(node.expression).kind === thisKind;
