@@ -22,6 +22,7 @@ import {
   valuesOf,
   type FunctionWithBody,
 } from "../analysis/program/syntax.ts";
+import { madeOver } from "../analysis/objects/made-over.ts";
 import { overwrittenPlaces } from "../analysis/objects/overwritten-places.ts";
 import { replacedEntries } from "../analysis/lists/replaced-entries.ts";
 import { replacedFields } from "../analysis/lists/replaced-fields.ts";
@@ -107,6 +108,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       ...lostStores(file.session, file.file).filter((s) => isOut(file, s)),
       ...lostUpdates(file.session, file.file),
       ...lostTurns(file.session, file.file),
+      ...madeOver(file.session, file.file),
       ...lostBySlots(file.session, file.problems),
     ]) {
       if (told.has(assignment)) continue;

@@ -84,11 +84,13 @@ const readsIn = (
  * `x.f()` where nothing is known of `x`: it may be a call of any method of that name; on `this`, of
  * one in its file.
  */
-const mayCall = (oracle: Oracle, { expression }: CallLike, fn: ts.Node): boolean =>
-  ts.isPropertyAccessExpression(expression) &&
-  oracle.symbolAt(expression.name) === undefined &&
-  (expression.expression.kind !== ts.SyntaxKind.ThisKeyword ||
-    expression.getSourceFile() === fn.getSourceFile());
+const mayCall = (oracle: Oracle, call: CallLike, fn: ts.Node): boolean => {
+  const { expression } = call;
+  if (!ts.isPropertyAccessExpression(expression) || oracle.symbolAt(expression.name)) return false;
+  return expression.expression.kind === ts.SyntaxKind.ThisKeyword
+    ? expression.getSourceFile() === fn.getSourceFile()
+    : oracle.callee(call).library === undefined; // not `tf.clone(t)`
+};
 
 const calleeName = (call: CallLike): ts.Node =>
   ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression;

@@ -1,0 +1,113 @@
+/**
+ * Fields of new objects that are made over: what a constructor puts into a field is lost where that
+ * is given something else at once. Each is a program of which the marked lines are reported.
+ */
+import { suite } from "uvu";
+import { marked } from "./marked.ts";
+
+const test = suite("made over");
+const finds = marked(test);
+
+const net = `class Net {
+  constructor(n) { this.weights = tf.randomNormal([n]); }
+  copy() {
+    const other = new Net(3);
+    other.dispose();
+    other.weights = tf.clone(this.weights);
+    return other;
+  }
+  dispose() { this.weights.dispose(); }
+}
+`;
+finds(
+  "a copy whose brain is another's",
+  `${net}class Player {
+  constructor(size) {
+    this.size = size;
+    this.brain = new Net(size);
+  }
+  clone() {
+    const copy = new Player(this.size);
+    copy.score = 0;
+    copy.brain = this.brain.copy(); // !
+    return copy;
+  }
+  dispose() { this.brain.dispose(); }
+}`,
+  "tfjs",
+);
+finds(
+  "a copy whose brain is ended first",
+  `${net}class Player {
+  constructor(size) {
+    this.size = size;
+    this.brain = new Net(size);
+  }
+  clone() {
+    const copy = new Player(this.size);
+    copy.brain.dispose();
+    copy.brain = this.brain.copy();
+    return copy;
+  }
+  reset() {
+    const copy = new Player(this.size);
+    copy.dispose();
+    copy.brain = this.brain.copy();
+    return copy;
+  }
+  dispose() { this.brain.dispose(); }
+}`,
+  "tfjs",
+);
+finds(
+  "a tensor of a class with types",
+  `import { zeros, type Tensor } from "tenure";
+class Row {
+  data: Tensor;
+  constructor(n: number) {
+    this.data = zeros([n]);
+  }
+  copy(): Row {
+    const other = new Row(1);
+    other.data = this.data.clone(); // !
+    return other;
+  }
+  dispose(): void {
+    this.data.dispose();
+  }
+}
+export const make = (): Row => new Row(3);`,
+);
+finds(
+  "fields that the constructor leaves, may leave or shares",
+  `import { zeros, type Tensor } from "tenure";
+const all: Tensor[] = [];
+class Row {
+  data: Tensor | null = null;
+  more: Tensor | null = null;
+  kept: Tensor;
+  constructor(n: number) {
+    if (n > 0) this.data = zeros([n]);
+    this.kept = zeros([n]);
+    all.push(this.kept);
+  }
+  copy(): Row {
+    const other = new Row(0);
+    other.data = zeros([2]);
+    other.more = zeros([3]);
+    other.kept = zeros([4]);
+    return other;
+  }
+  dispose(): void {
+    this.data?.dispose();
+    this.more?.dispose();
+    this.kept.dispose();
+  }
+}
+export const make = (): Row => new Row(3);
+export function close(): void {
+  for (const t of all.splice(0)) t.dispose();
+}`,
+);
+
+test.run();
