@@ -176,8 +176,9 @@ function reportsOn(
       sizeOf(git, revision) > mostFiles ? written : materialise(git, revision, "", target, scripts);
     writeBuild(target);
     const gpu = fix.kind === "gpu object";
+    const listed = scripts && isPageScript(join(target, fix.path)) ? whole : written;
     const include = [
-      ...written.filter((w) => !w.endsWith(".json")),
+      ...listed.filter((w) => !w.endsWith(".json")),
       ...(gpu ? [join(root, "node_modules/@webgpu/types/dist/index.d.ts")] : []),
     ];
     const aliases = aliasesOf(target, modules, whole, join(target, fix.path));
@@ -189,6 +190,10 @@ function reportsOn(
     rmSync(target, { recursive: true, force: true });
   }
 }
+
+/** Whether a file says nothing of others: a page loads it with all that it speaks of. */
+const isPageScript = (path: string): boolean =>
+  !/^\s*(import|export)\b|\brequire\(|module\.exports/m.test(readFileSync(path, "utf8"));
 
 function hunksOf(git: string, fix: Fix): Hunk[] {
   const range = [`${fix.commit}^`, fix.commit, "--", fix.path];
