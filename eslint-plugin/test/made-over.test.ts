@@ -110,4 +110,50 @@ export function close(): void {
 }`,
 );
 
+finds(
+  "a field of another object that is read and replaced",
+  `${net}class Player {
+  constructor(size) { this.brain = new Net(size); }
+  mutate(rate) {
+    const values = this.brain.weights.dataSync().map((x) => x + rate);
+    const { shape } = this.brain.weights;
+    this.brain.weights = tf.tensor(values, shape); // !
+  }
+  dispose() { this.brain.dispose(); }
+}`,
+  "tfjs",
+);
+finds(
+  "a field of another object that is ended, kept or only filled",
+  `${net}class Player {
+  constructor(size) { this.brain = new Net(size); this.old = []; }
+  mutate(rate) {
+    const values = this.brain.weights.dataSync().map((x) => x + rate);
+    this.brain.weights.dispose();
+    this.brain.weights = tf.tensor(values);
+  }
+  step(rate) {
+    const before = this.brain.weights;
+    const values = before.dataSync().map((x) => x + rate);
+    this.brain.weights = tf.tensor(values);
+    before.dispose();
+  }
+  renew(rate) {
+    const values = this.brain.weights.dataSync().map((x) => x + rate);
+    this.brain.dispose();
+    this.brain.weights = tf.tensor(values);
+  }
+  remember(rate) {
+    const values = this.brain.weights.dataSync().map((x) => x + rate);
+    this.old.push(this.brain.weights);
+    this.brain.weights = tf.tensor(values);
+  }
+  dispose() {
+    for (const t of this.old) t.dispose();
+    this.brain.dispose();
+  }
+}`,
+  "tfjs",
+);
+
 test.run();

@@ -4,8 +4,11 @@
  * variables are followed elsewhere.
  */
 import ts from "typescript";
+import { sourcesOf } from "../program/call-index.ts";
+import { accessesByName } from "../program/field-index.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
+import { soundsLikeDisposal } from "../transfer/disposes.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { keptBy, lasts } from "../transfer/keeps.ts";
 import type { LostStore } from "./lost-stores.ts";
@@ -13,6 +16,7 @@ import type { Owned } from "../program/oracle.ts";
 import { surelyRunsOften } from "../trails/runs-often.ts";
 import type { Session } from "../session.ts";
 import {
+  calleeNameNode,
   isEmptyContainer,
   isTarget,
   rootOf,
@@ -90,10 +94,11 @@ function updated(session: Session, node: ts.BinaryExpression): LostStore | null 
   const isPlace = ts.isElementAccessExpression(left) || ts.isPropertyAccessExpression(left);
   if (!isPlace) return null;
   const right = unwrap(node.right);
-  if (!ts.isCallExpression(right) || !mentionsOf(left, right)[0]) return null;
   const home = enclosingFunction(node);
+  if (!ts.isCallExpression(right) || !home) return null;
+  if (!mentionsOf(left, right)[0] && !isReadBefore(session, node, home)) return null;
   const owned = session.oracle.ownedAt(node.right);
-  if (!home || owned?.shape !== "one" || !isHeld(session, left)) return null;
+  if (owned?.shape !== "one" || !isHeld(session, left)) return null;
   if (session.freshness(right) !== "fresh") return null;
   const inside = mentionsOf(left, right);
   if (!inside.every((m) => onlyLooksAt(session.transfer(m).effect))) return null;
@@ -103,6 +108,40 @@ function updated(session: Session, node: ts.BinaryExpression): LostStore | null 
   const survives = keptOnes.length > 0 || lasts(session, right);
   if (!survives && !mayLackScope(session, node)) return null;
   return { node, owned, held: inside[0] ?? left };
+}
+
+/**
+ * `const w = this.net.w.dataSync(); … this.net.w = tensor(w);`: whether a field of another object,
+ * which the program ends by hand, is read before it is given something else.
+ */
+function isReadBefore(session: Session, node: ts.BinaryExpression, home: ts.Node): boolean {
+  const { oracle } = session;
+  const { left } = node;
+  if (!ts.isPropertyAccessExpression(left) || !ts.isPropertyAccessExpression(left.expression))
+    return false;
+  const isRead = (m: ts.Expression): boolean => {
+    const { parent } = m;
+    const statement = ts.findAncestor(m, ts.isStatement);
+    return (
+      m.end <= node.pos &&
+      ts.isPropertyAccessExpression(parent) &&
+      parent.questionDotToken === undefined &&
+      statement !== undefined &&
+      within(node, statement.parent)
+    );
+  };
+  if (!mentionsOf(left, home).some(isRead)) return false;
+  const isWholeEnd = (at: ts.Node): boolean =>
+    ts.isCallExpression(at) &&
+    soundsLikeDisposal(calleeNameNode(at)?.text ?? "") &&
+    mentionsOf(left.expression, at).length > 0;
+  if (someWithin(home, isWholeEnd)) return false;
+  const field = oracle.declarationAt(left.name);
+  const isEnd = (at: ts.PropertyAccessExpression): boolean =>
+    oracle.declarationAt(at.name) === field && session.transfer(at).effect === "disposes";
+  return oracle.facts
+    .of(oracle.program, sourcesOf)
+    .some((file) => oracle.facts.of(file, accessesByName).get(left.name.text)?.some(isEnd));
 }
 
 /** The mentions of a place below a node, with the casts around them. */
