@@ -10,6 +10,7 @@ import { samePlace } from "../program/same-place.ts";
 import { someWithin, unwrap } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
+import { endsByName } from "../transfer/looked-at.ts";
 import { putsIn } from "./puts.ts";
 import type { Removal } from "./removals.ts";
 
@@ -64,13 +65,6 @@ function isTakenBack(session: Session, removal: ts.Node, table: ts.Expression): 
     if (enclosingFunction(node) !== home || node.pos > removal.pos || !ts.isIdentifier(id))
       return false;
     if (!samePlace(oracle, other, table)) return false;
-    const declaration = oracle.declarationAt(id);
-    const isEnd = (at: ts.Node): boolean =>
-      ts.isIdentifier(at) &&
-      at.text === id.text &&
-      at !== id &&
-      oracle.declarationAt(at) === declaration &&
-      session.transfer(at).effect === "disposes";
-    return home !== undefined && someWithin(home, isEnd);
+    return home !== undefined && endsByName(session, id, home);
   });
 }

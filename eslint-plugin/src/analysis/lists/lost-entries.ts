@@ -56,7 +56,7 @@ export function lostEntries(session: Session, file: ts.SourceFile): LostEntry[] 
       ? comesAgain(session, node, key, home, holder, field)
       : isCounted(session, key) && !isForFirst(node, home) && recurs(session, node) && !frees(home);
     const speaks = (at: ts.Node): boolean => fieldOfThis(at)?.name.text === field && !isTarget(at);
-    if (!again || mayBeEndedBefore(session, home, { speaks, isStore: () => false })) return [];
+    if (!again || mayBeEndedBefore(session, home, { speaks })) return [];
     return [{ call: node, table: table.getText(), owned }];
   });
 }

@@ -80,7 +80,7 @@ function isSettledBefore(session: Session, { table }: Put, home: FunctionWithBod
   const { oracle } = session;
   const speaks = (at: ts.Node): boolean =>
     (ts.isIdentifier(at) || ts.isPropertyAccessExpression(at)) && samePlace(oracle, at, table);
-  if (mayBeEndedBefore(session, home, { speaks, isStore: () => false })) return true;
+  if (mayBeEndedBefore(session, home, { speaks })) return true;
   const { calls } = callSitesOf(oracle, home, "program");
   const asked: ts.Expression[] = [];
   const visit = (node: ts.Node): void => {

@@ -32,14 +32,15 @@ export interface Filled {
   /** Whether a node looks at it. */
   speaks: Test;
   /** Whether a node is a store that gives it something. */
-  isStore: Test;
+  isStore?: Test;
   /** Whether a node counts on what is there. */
   isUsed?: Test;
 }
 
 /** The place that all of some mentions are of. */
 export const filledBy = (mentions: readonly ts.Expression[]): Filled => {
-  const isOne = (node: ts.Node): boolean => mentions.some((m) => m === node);
+  const all = new Set<ts.Node>(mentions);
+  const isOne = (node: ts.Node): boolean => all.has(node);
   return {
     speaks: (node) => isOne(node) && !isTarget(node),
     isStore: (node) => isOne(node) && isTarget(node) && !getsNothing(node),
@@ -75,7 +76,7 @@ const isOwnCall = (call: ts.CallExpression): boolean => /^(|this|super)$/.test(o
 
 /** Whether a class or file may end what a place holds, by whatever name. */
 export const mayEndWithin = (session: Session, root: ts.Node, speaks: Test): boolean =>
-  mayEndIn(session, root, { speaks, isStore: () => false }, undefined, undefined, furthest);
+  mayEndIn(session, root, { speaks }, undefined, undefined, furthest);
 
 /** Whether a function may end what a place holds, itself or by what it calls. */
 function mayEndIn(
@@ -86,11 +87,7 @@ function mayEndIn(
   isSame: (call: ts.CallExpression) => boolean = isOwnCall,
   depth = 0,
 ): boolean {
-  return someWithin(fn, (node) => {
-    if (!ts.isCallExpression(node) || !counts(node) || !runsIn(node, fn)) return false;
-    const refills = (at: ts.Node): boolean =>
-      at.pos >= node.end && counts(at) && fillsAgain(session, at, place);
-    if (someWithin(fn, refills)) return false;
+  const mayEndBy = (node: ts.CallExpression): boolean => {
     if (ends(session, node) && reachesPlace(session, node, place.speaks))
       return depth === 0 || !isCountedDown(node, fn);
     if (depth === furthest || !(isSame(node) || isOwnCall(node))) return false;
@@ -99,7 +96,18 @@ function mayEndIn(
     return (
       isWhole || bodies.some((b) => mayEndIn(session, b, place, undefined, undefined, depth + 1))
     );
-  });
+  };
+  const isFilledAfter = (end: ts.Node): boolean =>
+    someWithin(fn, (at) => at.pos >= end.end && counts(at) && fillsAgain(session, at, place));
+  return someWithin(
+    fn,
+    (node) =>
+      ts.isCallExpression(node) &&
+      counts(node) &&
+      runsIn(node, fn) &&
+      mayEndBy(node) &&
+      !isFilledAfter(node),
+  );
 }
 
 /** `this.users -= 1; if (this.users > 0) return; this.x.dispose();`: for the last user alone. */
@@ -118,8 +126,10 @@ function isCountedDown(end: ts.Node, fn: ts.Node): boolean {
 
 /** Whether a node stores something in the place, or calls a function that does. */
 const fillsAgain = (session: Session, node: ts.Node, { isStore }: Filled): boolean =>
-  isStore(node) ||
-  (ts.isCallExpression(node) && bodiesOf(session, node).some((body) => someWithin(body, isStore)));
+  isStore !== undefined &&
+  (isStore(node) ||
+    (ts.isCallExpression(node) &&
+      bodiesOf(session, node).some((body) => someWithin(body, isStore))));
 
 /** Whether a node is one of a function itself, or of a callback that it hands to another call. */
 function runsIn(node: ts.Node, fn: ts.Node): boolean {

@@ -7,6 +7,7 @@ import { isAnything } from "../../owner.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { partGiven } from "../flow/gathers.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
+import { endsByName } from "../transfer/looked-at.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
@@ -67,12 +68,7 @@ function isLentBeside(session: Session, one: ts.Expression, two: ts.Expression):
 /** Whether who gives a value by its name ends it as well. */
 function isEndedAt(session: Session, value: ts.Expression): boolean {
   const bare = unwrap(value);
-  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
-  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
-  const home = enclosingFunction(source) ?? source.getSourceFile();
-  return referencesTo(session.oracle, source, source.name, home).some(
-    (id) => session.transfer(id).effect === "disposes",
-  );
+  return ts.isIdentifier(bare) && endsByName(session, bare, bare.getSourceFile());
 }
 
 /** `this.norm`, `faces[i]!`, `faces.get(name)!`: what has a place already. */
