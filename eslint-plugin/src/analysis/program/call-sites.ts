@@ -5,8 +5,10 @@
 import ts from "typescript";
 import { callsNamed, indexFile, sourcesOf } from "./call-index.ts";
 import { propertyTaken } from "./callee.ts";
+import { isOfferedByName } from "./entry-points.ts";
 import type { Oracle } from "./oracle.ts";
-import { isTarget, type CallLike, type FunctionWithBody } from "./syntax.ts";
+import { returnsOf } from "../transfer/fate.ts";
+import { hasBody, isTarget, type CallLike, type FunctionWithBody } from "./syntax.ts";
 
 /** Where a function is called, and where its name is used as a value. */
 export interface CallSites {
@@ -62,6 +64,56 @@ export function callsByProperty(oracle: Oracle, value: ts.Node): readonly CallLi
       refersTo(oracle, calleeName(call), target) || isOneOf(propertyCalled(oracle, call), target),
   );
 }
+
+/**
+ * The calls of a method of an object that a function returns, by its name, where they ask an
+ * interface or type of the program for it; undefined where others may call it, too.
+ */
+export function callsByType(
+  oracle: Oracle,
+  method: FunctionWithBody,
+): readonly CallLike[] | undefined {
+  const name = nameOf(method);
+  const literal = (bindingOf(method) ?? method).parent;
+  const maker = ts.findAncestor(literal, hasBody);
+  if (name === undefined || !maker || !isReturned(oracle, literal, maker)) return undefined;
+  if (isOfferedByName(oracle, maker)) return undefined;
+  const files = oracle.facts.of(oracle.program, sourcesOf);
+  if (files.some((file) => isTaken(oracle, file, name))) return undefined;
+  const calls = callsNamed(oracle, name).filter((call) =>
+    ts.isPropertyAccessExpression(call.expression),
+  );
+  const declared = calls.map((call) => oracle.symbolAt(calleeName(call))?.declarations?.[0]);
+  if (declared.includes(undefined)) return undefined;
+  return calls.filter((_, i) => {
+    const member = declared[i];
+    return member && ts.isTypeElement(member) && !member.getSourceFile().isDeclarationFile;
+  });
+}
+
+function isReturned({ facts }: Oracle, literal: ts.Node, maker: FunctionWithBody): boolean {
+  let node = literal;
+  while (ts.isParenthesizedExpression(node.parent) || ts.isAsExpression(node.parent))
+    node = node.parent;
+  const { parent } = node;
+  if (!ts.isVariableDeclaration(parent)) return ts.isReturnStatement(parent) || parent === maker;
+  const name = ts.isIdentifier(parent.name) ? parent.name.text : undefined;
+  return facts.of(maker, returnsOf).some((at) => at.getText() === name);
+}
+
+/** Whether a file reads a property of a name for its value. */
+const isTaken = (oracle: Oracle, file: ts.SourceFile, name: string): boolean =>
+  oracle.facts
+    .of(file, indexFile)
+    .values.get(name)
+    ?.some((id) => ts.isPropertyAccessExpression(id.parent)) === true ||
+  oracle.facts
+    .nodes<ts.BindingElement>(file, ts.SyntaxKind.BindingElement)
+    .some(
+      (element) =>
+        ts.isObjectBindingPattern(element.parent) &&
+        (element.propertyName ?? element.name).getText() === name,
+    );
 
 /** `const { draw } = make(); draw();`: the property that a pattern took a function from. */
 function propertyCalled(oracle: Oracle, { expression }: CallLike): ts.Symbol | undefined {

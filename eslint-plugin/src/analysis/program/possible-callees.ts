@@ -81,11 +81,26 @@ function all(
   return lists.some((list) => list === undefined) ? undefined : lists.flatMap((list) => list ?? []);
 }
 
-/** The functions of a program that may stand for a member of an interface, by its name. */
-export const implementationsOf = (oracle: Oracle, name: string): readonly FunctionWithBody[] =>
+/**
+ * The functions of a program that may stand for a member of an interface, by its name: those
+ * written as one, and those a literal gives it, `{ draw, resize: resizeTargets }`.
+ */
+export const implementationsOf = (oracle: Oracle, name: string): readonly FunctionWithBody[] => [
+  ...writtenAs(oracle, name),
+  ...givenAs(oracle, name).filter((fn) => fn !== undefined),
+];
+
+const writtenAs = (oracle: Oracle, name: string): readonly FunctionWithBody[] =>
   oracle.facts
     .of(oracle.program, sourcesOf)
     .flatMap((file) => oracle.facts.of(file, implementationsIn).get(name) ?? []);
+
+/** What properties of a name are given that is not written there; undefined where nobody knows. */
+const givenAs = (oracle: Oracle, name: string): readonly (FunctionWithBody | undefined)[] =>
+  oracle.facts
+    .of(oracle.program, sourcesOf)
+    .flatMap((file) => oracle.facts.of(file, valuesByName).get(name) ?? [])
+    .map((value) => functionHanded(oracle, value));
 
 const implementationsIn = (
   file: ts.SourceFile,
@@ -113,12 +128,7 @@ export function implementationsSeen(
       : "";
   if (name === "" || member.getSourceFile().isDeclarationFile) return undefined;
   if (isOfferedByName(oracle, member.parent)) return undefined;
-  const written = implementationsOf(oracle, name);
-  const given = oracle.facts
-    .of(oracle.program, sourcesOf)
-    .flatMap((file) => oracle.facts.of(file, valuesByName).get(name) ?? [])
-    .map((value) => functionHanded(oracle, value));
-  const found = [...written, ...given];
+  const found = [...writtenAs(oracle, name), ...givenAs(oracle, name)];
   return found.length > 0 && found.every((fn) => fn !== undefined) ? found : undefined;
 }
 

@@ -6,7 +6,7 @@
  * `endless-values.ts`; what calls do with a value is in `trail-calls.ts`.
  */
 import ts from "typescript";
-import { bindingOf, callSitesOf, callsByProperty } from "../program/call-sites.ts";
+import { bindingOf, callSitesOf, callsByProperty, callsByType } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { isTestFile } from "../program/call-index.ts";
 import { isExported } from "../program/exported.ts";
@@ -403,6 +403,7 @@ export class Trail {
         return;
       }
       const calls = this.callsOf(fn);
+      if (calls?.length === 0 && isOfObject(fn)) return;
       const isNeverCalled = calls?.length === 0 && ts.isMethodDeclaration(fn);
       if (this.isWhole && isNeverCalled && givesForGood(this.session, fn)) this.end(fn);
       else if (this.isWhole && isNeverCalled) this.#isGivenOut = true;
@@ -419,15 +420,17 @@ export class Trail {
     const { calls, values, reads } = callSitesOf(oracle, fn, "program");
     const held = values.map((value) => callsByProperty(oracle, value));
     if (reads.length > 0 || held.some((found) => found.length === 0)) return undefined;
-    const property = bindingOf(fn) ?? (ts.isMethodDeclaration(fn) ? fn : undefined);
-    const isOfObject = property && ts.isObjectLiteralExpression(property.parent);
     const countsAll = !isOpen || isTestFile(fn.getSourceFile());
     const all = [...calls, ...held.flat()].filter(
       (call) => countsAll || !isTestFile(call.getSourceFile()),
     );
-    return isOfObject && all.length === 0 ? undefined : all;
+    return isOfObject(fn) && all.length === 0 ? callsByType(oracle, fn) : all;
   }
 }
+
+/** Whether a function is a method of an object that a literal makes. */
+const isOfObject = (fn: FunctionWithBody): boolean =>
+  ts.isObjectLiteralExpression((bindingOf(fn) ?? fn).parent);
 
 /** What a literal has under a path, as far as that leads through literals. */
 function partOf(node: ts.Expression, path: Path): [ts.Expression, Path] {
