@@ -46,7 +46,26 @@ function isEndedByName(session: Session, taken: ts.CallExpression): boolean {
   const type = source && ts.isParameter(source) && source.parent === home ? source.type : undefined;
   const kind = type && ts.isTypeReferenceNode(type) && session.oracle.declarationAt(type.typeName);
   const owner = kind && ts.isInterfaceDeclaration(kind) && session.oracle.ownedAt(value)?.owner;
-  return (owner && isHolder(owner, session.settings)) || endsByName(session, value, home);
+  return (
+    (owner && isHolder(owner, session.settings)) ||
+    endsByName(session, value, home) ||
+    endsPart(session, value, home)
+  );
+}
+
+/** `sprite.texture.destroy()`: what the object of a name has is ended. */
+function endsPart(session: Session, value: ts.Identifier, home: ts.Node): boolean {
+  const source = session.oracle.declarationAt(value);
+  const name = source && variableName(source);
+  if (!name) return false;
+  return referencesTo(session.oracle, source, name, home).some((mention) => {
+    let part: ts.Expression = mention;
+    while (ts.isPropertyAccessExpression(part.parent) && part.parent.expression === part) {
+      part = part.parent;
+      if (session.transfer(part).effect === "disposes") return true;
+    }
+    return false;
+  });
 }
 
 /** The `x` of `xs.indexOf(x)`, or of a constant that is given that. */

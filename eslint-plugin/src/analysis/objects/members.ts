@@ -3,6 +3,7 @@
  * which methods speak of them. Pure questions about one class; used by the rules about fields.
  */
 import ts from "typescript";
+import { isPointer } from "./pointers.ts";
 import { putValues, puts } from "../program/containers.ts";
 import type { Facts } from "../program/facts.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
@@ -63,6 +64,7 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
     const state = held ? madeBeside(session, name, value) : session.freshness(value);
     const at = unwrap(value);
     if (isNullish(at) || isEmptyContainer(at)) return;
+    if (state === "fresh" && isPointer(session, given, at)) return;
     if (state === "fresh" && held && isGiven(session, value, owned)) shared.add(name);
     else if (state === "fresh") {
       const inConstructor = ts.isConstructorDeclaration(place);
