@@ -40,6 +40,11 @@ const strange: [name: string, code: string][] = [
     `import type { Tensor } from "tenure"; export function f(a: Tensor) { let x = ` +
       "a.neg(); let y = x; for (;;) { x = y; y = x; if (y.size) break; } return x; }",
   ],
+  [
+    "names taken out of each other",
+    `import { zeros } from "tenure"; const { p } = q, { q } = p; p.run(q); let i = i2.a, ` +
+      "i2 = i.b; await i(zeros([1]));",
+  ],
   ["a class that extends itself", `class A extends A { dispose() {} } export { A };`],
   [
     "a class that extends an unknown",

@@ -206,7 +206,7 @@ function bindingFreshness(session: Session, element: ts.BindingElement): Freshne
   if (!ts.isVariableDeclaration(holder)) return "borrowed";
   const loop = holder.parent.parent;
   if (ts.isForOfStatement(loop)) return elementFreshness(session, loop.expression);
-  return holder.initializer ? session.freshness(holder.initializer) : "borrowed";
+  return holder.initializer ? guarded(session, holder.initializer) : "borrowed";
 }
 
 /** What stands at the place of a list that a name is taken from. */

@@ -26,11 +26,14 @@ export function isLibraryCall(
   return declaration !== undefined && comesFrom(context, declaration, owner);
 }
 
+const furthest = 8;
+
 /** `tf`, `window.tf`, `human.tf`, `tf.image`: the library or a part of it that counts. */
-function isLibrary(context: NameContext, node: ts.Expression, owner: Owner): boolean {
+function isLibrary(context: NameContext, node: ts.Expression, owner: Owner, depth = 0): boolean {
+  if (depth > furthest) return false; // names that are given one another
   const { globals } = owner.untyped;
   if (ts.isPropertyAccessExpression(node)) {
-    if (isLibrary(context, node.expression, owner))
+    if (isLibrary(context, node.expression, owner, depth))
       return owner.untyped.parts.includes(node.name.text);
     return globals.includes(node.name.text); // `window.tf`, `human.tf`
   }
@@ -40,7 +43,7 @@ function isLibrary(context: NameContext, node: ts.Expression, owner: Owner): boo
   const declaredOnly = ts.isVariableDeclaration(declaration) && isAmbient(declaration);
   const handedIn = ts.isParameter(declaration) && !declaration.initializer;
   if (declaredOnly || handedIn) return globals.includes(node.text);
-  return comesFrom(context, declaration, owner);
+  return comesFrom(context, declaration, owner, depth);
 }
 
 /**
@@ -122,7 +125,12 @@ const isAmbient = (declaration: ts.Declaration): boolean =>
   (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Ambient) !== 0;
 
 /** Whether a name is imported or required from the owner's library, whole or in part. */
-function comesFrom(context: NameContext, declaration: ts.Declaration, owner: Owner): boolean {
+function comesFrom(
+  context: NameContext,
+  declaration: ts.Declaration,
+  owner: Owner,
+  depth = 0,
+): boolean {
   let holder: ts.Node = declaration;
   while (!ts.isVariableDeclaration(holder) && !ts.isImportDeclaration(holder)) {
     if (ts.isSourceFile(holder) || ts.isFunctionLike(holder)) return false;
@@ -132,9 +140,9 @@ function comesFrom(context: NameContext, declaration: ts.Declaration, owner: Own
   const value = holder.initializer && unwrap(holder.initializer);
   if (!value) return false;
   if (ts.isIdentifier(value) && ts.isObjectBindingPattern(holder.name))
-    return isLibrary(context, value, owner); // `const { tidy } = tf`
+    return isLibrary(context, value, owner, depth + 1); // `const { tidy } = tf`
   if (ts.isPropertyAccessExpression(value) && holder === declaration)
-    return isLibrary(context, value, owner); // `const T = human.tf`
+    return isLibrary(context, value, owner, depth + 1); // `const T = human.tf`
   const isRequire =
     ts.isCallExpression(value) &&
     ((ts.isIdentifier(value.expression) && value.expression.text === "require") ||
