@@ -113,4 +113,36 @@ module.exports = { train, ask };`,
   "tfjs",
 );
 
+finds(
+  "an answer that is what was given, or holds it",
+  `import * as tf from "@tensorflow/tfjs";
+import delay from "delay";
+import { openView } from "tensor-view";
+import memory from "replay-memory";
+export class Panel {
+  async show(x) {
+    this.view = await openView(tf.tensor1d(x));
+    await memory.remember(tf.tensor1d(x));
+    const t = await delay(100, tf.tensor1d(x));
+    t.print();
+    t.dispose();
+  }
+  close() {
+    this.view.dispose();
+  }
+}`,
+  "tfjs",
+);
+finds(
+  "an answer that is kept and never ended",
+  `import * as tf from "@tensorflow/tfjs";
+import { classify } from "some-nets";
+export class Panel {
+  async show(x) {
+    this.labels = await classify(tf.tensor1d(x)); // !
+  }
+}`,
+  "tfjs",
+);
+
 test.run();

@@ -5,17 +5,21 @@
  */
 import ts from "typescript";
 import type { Callee, Owned } from "../program/oracle.ts";
-import { unwrap, type CallLike } from "../program/syntax.ts";
+import { hasBody, someWithin, unwrap, type CallLike } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { bindingOf } from "../untyped/library-names.ts";
+import { samePlace } from "../program/same-place.ts";
+import { soundsLikeDisposal } from "./disposes.ts";
 import { fateOf } from "./fate.ts";
 
 /** Names of functions that keep what they are given, pass it on or end it. */
 const keeping = new RegExp(
-  "^(add|append|assign|attach|batch|cache|clear|delete|destroy|dispatch|dispose|emit|enqueue|" +
-    "free|insert|keep|load|merge|own|pipe|post|provide|publish|push|put|queue|register|release|" +
-    "remove|restore|save|schedule|send|set|share|store|submit|swap|tidy|track|transfer|update|" +
-    "upsert|use|write)([A-Z_\\d]|$)",
+  "^(acquire|add|append|assign|attach|batch|build|cache|capture|clear|commit|create|delay|" +
+    "delete|deliver|destroy|dispatch|dispose|emit|enqueue|feed|fire|free|from|give|hold|" +
+    "insert|keep|load|make|memoize|memorize|merge|notify|offer|own|pipe|post|provide|" +
+    "publish|push|put|queue|record|register|release|remember|remove|restore|retain|save|" +
+    "schedule|send|set|share|stash|store|submit|swap|tidy|track|transfer|update|upsert|use|" +
+    "wrap|write)([A-Z_\\d]|$)",
 );
 
 /** Whether a call waits for what another package finds out about the value it is given. */
@@ -27,6 +31,7 @@ export function asksPackage(
 ): boolean {
   if (owner.policy === "generic" || owner.policy === "protocol" || shape !== "one") return false;
   if (!ts.isCallExpression(call) || keeping.test(callee.name) || !isAwaited(call)) return false;
+  if (isAnswerEnded(session, call)) return false; // it may be, or hold, what was given
   const file = callee.declaration?.getSourceFile();
   if (file && callee.declaration !== undefined && !isImport(callee.declaration))
     return file.isDeclarationFile && /[\\/]node_modules[\\/]/.test(file.fileName);
@@ -42,6 +47,25 @@ function isAwaited(call: ts.Expression): boolean {
   const { kind, node, member, awaited } = fateOf(call);
   if (awaited || (kind === "receiver" && member === "then")) return true;
   return kind === "receiver" && ts.isCallExpression(node) && isAwaited(node);
+}
+
+/** `const t = await delay(make()); t.dispose();`, `this.set = await load(t)`, which is ended. */
+function isAnswerEnded({ oracle }: Session, call: ts.Expression): boolean {
+  const { kind, node } = fateOf(call);
+  const place = kind === "bound" && ts.isVariableDeclaration(node) ? node.name : undefined;
+  const field = kind === "assigned" && ts.isBinaryExpression(node) ? node.left : undefined;
+  const root = ts.findAncestor(call, field ? ts.isClassLike : hasBody) ?? call.getSourceFile();
+  const isSame = (at: ts.Node): boolean =>
+    place && ts.isIdentifier(place)
+      ? ts.isIdentifier(at) && at.text === place.text
+      : field !== undefined && ts.isExpression(at) && samePlace(oracle, at, field);
+  return someWithin(
+    root,
+    (at) =>
+      ts.isPropertyAccessExpression(at) &&
+      soundsLikeDisposal(at.name.text) &&
+      isSame(at.expression),
+  );
 }
 
 /** How many steps lead from a name to its module at most. */
