@@ -143,6 +143,15 @@ export class Short extends React.Component {
     image.dispose();
     this.setState({ image: null });
   }
+}
+export function Boxed({ values }) {
+  const [box, setBox] = React.useState(null);
+  React.useEffect(() => {
+    const t = tf.tensor1d(values);
+    setBox({ t, at: Date.now() });
+    return () => t.dispose();
+  }, [values]);
+  return box ? String(box.t.size) : null;
 }`,
 });
 

@@ -13,7 +13,7 @@ import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import type { Owned } from "../program/oracle.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { calleeNameNode, hasBody, isTarget, unwrap } from "../program/syntax.ts";
+import { calleeNameNode, hasBody, isTarget, unwrap, valuesOf } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** A value that is kept and never ended. */
@@ -134,7 +134,10 @@ function partBound(
 
 /** What a component is given new and keeps, unless the variable it comes in is ended elsewhere. */
 function freshOwned(session: Session, value: ts.Expression): Owned | null {
-  if (session.freshness(value) !== "fresh" || isEndedByName(session, unwrap(value))) return null;
+  const bare = unwrap(value);
+  const parts = ts.isObjectLiteralExpression(bare) ? valuesOf(bare).map(unwrap) : [bare];
+  if (session.freshness(value) !== "fresh") return null;
+  if (parts.some((part) => isEndedByName(session, part))) return null;
   return session.oracle.ownedAt(value);
 }
 
