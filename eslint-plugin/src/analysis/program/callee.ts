@@ -183,9 +183,17 @@ function bodyOf(declaration: ts.Declaration): FunctionWithBody | undefined {
   )
     return undefined;
   if (isVariable && !(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)) return undefined;
-  const value = declaration.initializer && unwrap(declaration.initializer);
+  const given = declaration.initializer && unwrap(declaration.initializer);
+  const value = given && isVariable ? rememberedBy(given) : given;
   if (!hasBody(value) || isStandIn(declaration, value)) return undefined;
   return value;
+}
+
+/** The function of `useCallback(() => { … }, [video])`, which a component calls by that name. */
+function rememberedBy(value: ts.Expression): ts.Expression {
+  const isHook = ts.isCallExpression(value) && calleeNameNode(value)?.text === "useCallback";
+  const [fn] = isHook ? value.arguments : [];
+  return fn ? unwrap(fn) : value;
 }
 
 /** `onFrame: (t: Tensor) => void = () => {}`: what others put in its place is not known. */
