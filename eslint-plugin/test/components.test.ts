@@ -153,6 +153,77 @@ export function Boxed({ values }) {
   }, [values]);
   return box ? String(box.t.size) : null;
 }`,
+  "functions that a component remembers": `
+import { useCallback, useRef, useEffect } from "react";
+export function useCapture(videoRef) {
+  const last = useRef(null);
+  const capture = useCallback(() => {
+    last.current = tf.browser.fromPixels(videoRef.current); // ~ no-overwritten-tensor
+    return last.current.shape;
+  }, [videoRef]);
+  useEffect(() => () => last.current?.dispose(), []);
+  return capture;
+}
+export function useEnded(videoRef) {
+  const last = useRef(null);
+  const capture = useCallback(() => {
+    last.current?.dispose();
+    last.current = tf.browser.fromPixels(videoRef.current);
+    return last.current.shape;
+  }, [videoRef]);
+  useEffect(() => () => last.current?.dispose(), []);
+  return capture;
+}
+export function useOnce(videoRef) {
+  const last = useRef(null);
+  const capture = useCallback(() => {
+    if (!last.current) last.current = tf.browser.fromPixels(videoRef.current);
+    return last.current.shape;
+  }, [videoRef]);
+  useEffect(() => () => last.current?.dispose(), []);
+  return capture;
+}
+export function useCleared(videoRef) {
+  const last = useRef(null);
+  const clear = useCallback(() => { last.current?.dispose(); last.current = null; }, []);
+  const capture = useCallback(() => {
+    clear();
+    last.current = tf.browser.fromPixels(videoRef.current);
+    return last.current.shape;
+  }, [videoRef]);
+  useEffect(() => clear, [clear]);
+  return capture;
+}
+export function useModel() {
+  const model = useRef(null);
+  const loadModel = useCallback(async () => { model.current = await tf.loadLayersModel("x"); }, []);
+  useEffect(() => { loadModel(); return () => model.current?.dispose(); }, [loadModel]);
+  return model;
+}
+export function useNet(url) {
+  const net = useRef(null);
+  const refresh = useCallback(async () => { net.current = await tf.loadLayersModel(url); }, [url]);
+  useEffect(() => {
+    refresh();
+    return () => { net.current?.dispose(); net.current = null; };
+  }, [refresh]);
+  return net;
+}
+export function useFreed(video) {
+  const free = useCallback((t) => { t.dispose(); }, []);
+  const grab = useCallback(() => {
+    const t = tf.browser.fromPixels(video);
+    const n = t.size;
+    free(t);
+    return n;
+  }, [video, free]);
+  const look = useCallback((t) => t.size, []);
+  const leak = useCallback(() => {
+    const t = tf.browser.fromPixels(video); // ~ require-disposal
+    return look(t);
+  }, [video, look]);
+  return { grab, leak };
+}`,
 });
 
 test.run();

@@ -53,6 +53,7 @@ const repeats = new RegExp(
  */
 export function runsOften(session: Session, place: ts.Node, bare = false): boolean {
   if (surelyRunsOften(session, place)) return true;
+  if (isCallbackHook(place)) return true;
   const name = nameOf(place);
   if (handedTo(place) || name === undefined || !hasBody(place)) return false;
   if ((place.parameters.length === 0 && !bare) || once.test(name)) return false;
@@ -363,6 +364,16 @@ function isHandedToRepeat(site: ts.Node): boolean {
 export function calledWith(site: ts.Node): CallLike | undefined {
   const { kind, node } = fateOf(functionValue(site));
   return kind === "argument" ? (node as CallLike) : undefined;
+}
+
+/** `const capture = useCallback(() => { … }, [video])`: for whatever a component shows, or does. */
+function isCallbackHook(fn: ts.Node): boolean {
+  const hook = handedTo(fn);
+  if (!hook || calleeNameNode(hook)?.text !== "useCallback") return false;
+  const { parent } = hook;
+  return (
+    ts.isVariableDeclaration(parent) && ts.isIdentifier(parent.name) && !once.test(parent.name.text)
+  );
 }
 
 const isInConstructor = (node: ts.Node): boolean => {
