@@ -224,6 +224,81 @@ export function useFreed(video) {
   }, [video, look]);
   return { grab, leak };
 }`,
+  "models in a state of no known type": `
+import { useState, useEffect } from "react";
+import * as tf from "@tensorflow/tfjs";
+import { Net } from "./net";
+export function Panel0({ url }) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadLayersModel(url).then(setModel); // ~ require-member-disposal
+  }, [url]);
+  return model ? <p>{model.name}</p> : null;
+}
+export function Panel1({ url }) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadLayersModel(url).then((m) => setModel(m)); // ~ require-member-disposal
+  }, [url]);
+  return model ? <p>{model.name}</p> : null;
+}
+export function Panel2({ url, x }) {
+  const [model, setModel] = useState(null);
+  const [out, setOut] = useState("");
+  useEffect(() => {
+    tf.loadLayersModel(url).then((m) => { setModel(m); }); // ~ require-member-disposal
+  }, [url]);
+  const run = async () => {
+    const input = tf.tensor(x);
+    const p = model.predict(input);
+    setOut(String(await p.data()));
+    tf.dispose([input, p]);
+  };
+  return <button onClick={run}>{out}</button>;
+}
+export function Panel3({ url }) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadLayersModel(url).then(setModel);
+  }, [url]);
+  return <Net model={model} />;
+}
+export function Panel4({ url }) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadLayersModel(url).then(setModel);
+  }, [url]);
+  useEffect(() => () => { if (model) model.dispose(); }, [model]);
+  return model ? <p>{model.name}</p> : null;
+}
+export function Panel5({ url }) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadLayersModel(url).then(setModel);
+  }, [url]);
+  useEffect(() => () => model && model.dispose(), [model]);
+  return model && <p>{model.name}</p>;
+}
+export function Panel6({ url }) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadLayersModel(url).then(setModel);
+  }, [url]);
+  useEffect(() => () => tf.dispose(model), [model]);
+  return model && <p>{model.name}</p>;
+}
+export function Panel7() {
+  const [model, setModel] = useState(null);
+  useEffect(() => { tf.loadLayersModel("m.json").then(setModel); }, []);
+  return model && <p>{model.name}</p>;
+}
+export function Panel8({ url, children }) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadLayersModel(url).then(setModel);
+  }, [url]);
+  return <Ctx.Provider value={{ model, url }}>{children}</Ctx.Provider>;
+}`,
 });
 
 test.run();

@@ -121,6 +121,13 @@ function isRead(use: ts.Expression): boolean {
   return !soundsLikeDisposal(member) && !/^(argument|returned|assigned)$/.test(kind);
 }
 
+/** `model.predict(x)`, `model ? show() : null` of a state of no known type. */
+function isAsked(use: ts.Identifier): boolean {
+  const { kind, member } = fateOf(use);
+  if (kind === "receiver" || kind === "read") return !soundsLikeDisposal(member);
+  return kind === "operand";
+}
+
 /** `frame` in `const [frame, last] = useFrames()`, where the hook returns `[image, other]`. */
 function partBound(
   whole: ts.VariableDeclaration,
@@ -157,7 +164,9 @@ function keptByState(
   if (!ts.isArrayBindingPattern(declaration.name)) return [];
   const [state, setter] = declaration.name.elements;
   if (!state || !ts.isBindingElement(state) || !ts.isIdentifier(state.name)) return [];
-  if (!usesOf(session, state, state.name).every((id) => leaves(session, id))) return [];
+  const isLeft = (id: ts.Identifier): boolean =>
+    leaves(session, id) || (!session.oracle.ownedAt(id) && isAsked(id));
+  if (!usesOf(session, state, state.name).every(isLeft)) return [];
   const label = state.name.text;
   const values = call.arguments.slice(0, 1);
   if (setter && ts.isBindingElement(setter) && ts.isIdentifier(setter.name))
