@@ -208,4 +208,107 @@ export class Geometry {
   "webgpu",
 );
 
+finds(
+  "a set of what changed beside a list that owns it",
+  `
+import { zeros, type Tensor } from "tenure";
+export class Scene {
+  private all = [] as Tensor[];
+  private dirty = new Set<Tensor>();
+  add(n: number): void {
+    const t = zeros([n]);
+    this.all.push(t);
+    this.dirty.add(t);
+  }
+  flush(): number {
+    let n = 0;
+    for (const t of this.dirty) n += t.size;
+    this.dirty.clear();
+    return n;
+  }
+  dispose(): void {
+    for (const t of this.all) t.dispose();
+    this.all.length = 0;
+  }
+}
+`,
+);
+
+finds(
+  "a list of what changed beside a list that owns it",
+  `
+import { zeros, type Tensor } from "tenure";
+export class Scene {
+  private all = [] as Tensor[];
+  private dirty = [] as Tensor[];
+  add(n: number): void {
+    const t = zeros([n]);
+    this.all.push(t);
+    this.dirty.push(t);
+  }
+  flush(): number {
+    let n = 0;
+    for (const t of this.dirty) n += t.size;
+    this.dirty.length = 0;
+    return n;
+  }
+  dispose(): void {
+    for (const t of this.all) t.dispose();
+    this.all.length = 0;
+  }
+}
+`,
+);
+
+finds(
+  "a list of what changed, replaced",
+  `
+import { zeros, type Tensor } from "tenure";
+export class Scene {
+  private all = [] as Tensor[];
+  private dirty = [] as Tensor[];
+  add(n: number): void {
+    const t = zeros([n]);
+    this.all.push(t);
+    this.dirty.push(t);
+  }
+  flush(): number {
+    let n = 0;
+    for (const t of this.dirty) n += t.size;
+    this.dirty = [];
+    return n;
+  }
+  dispose(): void {
+    for (const t of this.all) t.dispose();
+    this.all.length = 0;
+  }
+}
+`,
+);
+
+finds(
+  "a list of what changed beside a set that is only cleared",
+  `
+import { zeros, type Tensor } from "tenure";
+export class Scene {
+  private all = new Set<Tensor>();
+  private dirty = [] as Tensor[];
+  add(n: number): void {
+    const t = zeros([n]);
+    this.all.add(t);
+    this.dirty.push(t); // !
+  }
+  flush(): number {
+    let n = 0;
+    for (const t of this.dirty) n += t.size;
+    this.dirty.length = 0; // !
+    return n;
+  }
+  dispose(): void {
+    this.all.clear(); // !
+  }
+}
+`,
+);
+
 test.run();

@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { puts, putValues } from "../program/containers.ts";
 import { mayEndWithin } from "../objects/ended-by-callers.ts";
+import { isCleared } from "../objects/pointers.ts";
 import { samePlace } from "../program/same-place.ts";
 import { someWithin, unwrap } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
@@ -22,12 +23,25 @@ export const isKeptTwice = (
   (kind === "deleted" && isTakenBack(session, node, container)) ||
   isListedElsewhere(session, container);
 
-/** Whether all that is put into a table by name goes into another place as well that is ended. */
+/** Whether all that is put into a table or list goes into another place as well that is ended. */
 function isListedElsewhere(session: Session, table: ts.Expression): boolean {
-  const named = putsIn(session.oracle.facts, table.getSourceFile()).filter((put) =>
-    samePlace(session.oracle, put.table, table),
+  const { oracle } = session;
+  const isThere = (place: ts.Expression): boolean => samePlace(oracle, place, table);
+  const file = table.getSourceFile();
+  const named = putsIn(oracle.facts, file).flatMap((put) =>
+    isThere(put.table) ? [put.value] : [],
   );
-  return named.length > 0 && named.every(({ value }) => isOfOwningList(session, value, table));
+  const added = oracle.facts
+    .calls(file)
+    .flatMap(({ expression, arguments: given }) =>
+      ts.isPropertyAccessExpression(expression) &&
+      /^(push|unshift|add)$/.test(expression.name.text) &&
+      isThere(expression.expression)
+        ? given
+        : [],
+    );
+  const all = [...named, ...added];
+  return all.length > 0 && all.every((value) => isOfOwningList(session, value, table));
 }
 
 /** `all.push(t)` beside `named.set(key, t)`, where something ends what `all` holds. */
@@ -49,7 +63,11 @@ export function isOfOwningList(
     const isSame = (given: ts.Expression): boolean =>
       ts.isIdentifier(given) && oracle.declarationAt(given) === declaration;
     if (!putValues(name.text, node.arguments).some(isSame)) return false;
-    return mayEndWithin(session, root, (at) => isPlace(at) && samePlace(oracle, at, list));
+    return mayEndWithin(
+      session,
+      root,
+      (at) => isPlace(at) && !isCleared(at) && samePlace(oracle, at, list),
+    );
   });
 }
 

@@ -25,10 +25,14 @@ export function isPointer(session: Session, field: string, value: ts.Expression)
     mention === source.name || mention === id ? [] : (fieldKeeping(session, mention) ?? []),
   );
   const isEnded = (name: string): boolean =>
-    mayEndWithin(session, holder, (node) => fieldOf(node) === name) ||
+    mayEndWithin(session, holder, (node) => fieldOf(node) === name && !isCleared(node)) ||
     someWithin(holder, (node) => isEndOf(node, name));
   return others.some((name) => name !== field && isEnded(name)) && !isEnded(field);
 }
+
+/** `this.all.clear()`: what was in it is not ended. */
+export const isCleared = ({ parent }: ts.Node): boolean =>
+  ts.isPropertyAccessExpression(parent) && /^(clear|delete)$/.test(parent.name.text);
 
 /** `this.tracker.dispose()`, whatever kind of object that is. */
 const isEndOf = (node: ts.Node, field: string): boolean =>
