@@ -35,9 +35,9 @@ function isListedElsewhere(session: Session, table: ts.Expression): boolean {
     .calls(file)
     .flatMap(({ expression, arguments: given }) =>
       ts.isPropertyAccessExpression(expression) &&
-      /^(push|unshift|add)$/.test(expression.name.text) &&
+      puts(expression.name.text) &&
       isThere(expression.expression)
-        ? given
+        ? putValues(expression.name.text, given)
         : [],
     );
   const all = [...named, ...added];

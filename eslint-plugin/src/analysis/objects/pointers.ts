@@ -11,6 +11,7 @@ import type { Session } from "../session.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { soundsLikeDisposal } from "../transfer/disposes.ts";
 import { mayEndWithin } from "./ended-by-callers.ts";
+import { fieldOfThis } from "./members.ts";
 
 /** Whether a local that a field is given is ended by way of another field, never by this one. */
 export function isPointer(session: Session, field: string, value: ts.Expression): boolean {
@@ -75,7 +76,4 @@ const isPartOfLiteral = (node: ts.Node): boolean =>
   ts.isArrayLiteralExpression(node);
 
 /** The name of a field of this object. */
-const fieldOf = (node: ts.Node): string | undefined =>
-  ts.isPropertyAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword
-    ? node.name.text
-    : undefined;
+const fieldOf = (node: ts.Node): string | undefined => fieldOfThis(node)?.name.text;

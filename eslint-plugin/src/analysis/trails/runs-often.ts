@@ -52,8 +52,7 @@ const repeats = new RegExp(
  * @param bare whether those may call one more than once that takes nothing, too
  */
 export function runsOften(session: Session, place: ts.Node, bare = false): boolean {
-  if (surelyRunsOften(session, place)) return true;
-  if (isCallbackHook(place)) return true;
+  if (surelyRunsOften(session, place) || isCallbackHook(place)) return true;
   const name = nameOf(place);
   if (handedTo(place) || name === undefined || !hasBody(place)) return false;
   if ((place.parameters.length === 0 && !bare) || once.test(name)) return false;

@@ -31,12 +31,13 @@ export function asksPackage(
 ): boolean {
   if (owner.policy === "generic" || owner.policy === "protocol" || shape !== "one") return false;
   if (!ts.isCallExpression(call) || keeping.test(callee.name) || !isAwaited(call)) return false;
-  if (isAnswerEnded(session, call)) return false; // it may be, or hold, what was given
   const file = callee.declaration?.getSourceFile();
-  if (file && callee.declaration !== undefined && !isImport(callee.declaration))
-    return file.isDeclarationFile && /[\\/]node_modules[\\/]/.test(file.fileName);
-  const from = moduleOf(session, call.expression);
-  return from !== undefined && !/^[./]|^[@~]\//.test(from);
+  const isDeclared = file && callee.declaration !== undefined && !isImport(callee.declaration);
+  const from = isDeclared ? undefined : moduleOf(session, call.expression);
+  const isForeign = isDeclared
+    ? file.isDeclarationFile && /[\\/]node_modules[\\/]/.test(file.fileName)
+    : from !== undefined && !/^[./]|^[@~]\//.test(from);
+  return isForeign && !isAnswerEnded(session, call); // which may be, or hold, what was given
 }
 
 const isImport = (node: ts.Node): boolean =>
