@@ -15,6 +15,7 @@ import { isAnything, isHolder } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { baseOf, hasBody, within, type CallLike } from "../program/syntax.ts";
 import { isToReplace } from "./trail-ends.ts";
+import { isDoneAgain, isOfModule } from "./module-tables.ts";
 import type { Path } from "./trail-path.ts";
 import { fieldNameOf, isEndedFromOutside, isField } from "./trail-fields.ts";
 import { Trail } from "./trails.ts";
@@ -56,6 +57,8 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     // most values end, and nothing else need be asked of them
     if (!trail.isEndless(node, path) || !isOutOfScopes(session, node, trail)) return [];
     if (owned.owner.policy === "generic" && endsWithDevice(session, node)) return [];
+    const isInTable = [...trail.places.keys()].some(isOfModule);
+    if (isInTable && !trail.fills.some((at) => isDoneAgain(session, at))) return [];
     const file = node.getSourceFile();
     const place = placeOf(trail, file);
     const isPlain = owned.owner.policy === "generic" && !countsAll;

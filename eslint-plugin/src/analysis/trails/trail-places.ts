@@ -8,6 +8,7 @@ import { handedTo } from "../transfer/callbacks.ts";
 import { returnsOf } from "../transfer/fate.ts";
 import { setterBeside } from "../program/setters.ts";
 import { hasBody, isNullish, unwrap, type CallLike } from "../program/syntax.ts";
+import { isOfModule } from "./module-tables.ts";
 import { inField, isField } from "./trail-fields.ts";
 import { leadsTo, nameOf, visits, type Path } from "./trail-path.ts";
 import type { Trail } from "./trails.ts";
@@ -88,6 +89,7 @@ function intoNamed(trail: Trail, id: ts.Identifier, path: Path): void {
     return;
   }
   trail.named(declaration, name, path);
+  if (isOfModule(declaration)) trail.fills.push(id);
   if (ts.isParameter(declaration)) intoGivenTo(trail, declaration, path);
   else if (ts.isVariableDeclaration(declaration)) {
     const { initializer, parent } = declaration;

@@ -26,6 +26,7 @@ import { callbackResult, followArgument, followMethod } from "./trail-calls.ts";
 import { isCarriedOff, mayEnd } from "./trail-closures.ts";
 import { givesForGood } from "./trail-ends.ts";
 import { inField, isField, isHidden } from "./trail-fields.ts";
+import { tableMentions } from "./module-tables.ts";
 import { leadsTo, nameOf, type Path } from "./trail-path.ts";
 import { store } from "./trail-places.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
@@ -63,6 +64,8 @@ export class Trail {
   readonly owned: Owned;
   /** The variables and fields that may hold the value, in the order found, and the way to it. */
   readonly places = new Map<ts.Declaration, Path>();
+  /** Where something that has the value is put into a variable of a module. */
+  readonly fills: ts.Node[] = [];
   /** Whether nobody counts but the program: users of what it exports end nothing. */
   readonly isWhole: boolean;
   /** Whether it has left all scopes on its way. */
@@ -86,8 +89,7 @@ export class Trail {
   /** Whether nothing ends a value that is made at an expression, which has it under a path. */
   isEndless(made: ts.Expression, path: Path): boolean {
     this.#walk(made, path);
-    const isKept = !this.#isGivenOut || [...this.places.keys()].some(isField);
-    return !this.#isOver && isKept;
+    return !this.#isOver && (!this.#isGivenOut || [...this.places.keys()].some(isField));
   }
 
   /** All that ends such a value or gives it to who may, whatever else becomes of it. */
@@ -308,8 +310,8 @@ export class Trail {
         this.end(access);
       return;
     }
-    const isNamed = ts.isStringLiteralLike(key);
-    if (path.length > 0 && (!isNamed || leadsTo(key.text, path))) this.climb(access, path.slice(1));
+    const mayLead = !ts.isStringLiteralLike(key) || leadsTo(key.text, path);
+    if (path.length > 0 && mayLead) this.climb(access, path.slice(1));
   }
 
   #declared({ name, parent }: ts.VariableDeclaration, path: Path): void {
@@ -368,10 +370,13 @@ export class Trail {
       const home = ts.isParameter(declaration)
         ? declaration.parent
         : (enclosingFunction(declaration) ?? declaration.getSourceFile());
-      if (ts.isSourceFile(home)) this.stop(); // may last as long as the program
-      if (this.#isOver) return;
+      const ids = ts.isSourceFile(home)
+        ? this.isWhole && tableMentions(this.session.oracle, declaration, name, path)
+        : referencesTo(this.session.oracle, declaration, name, home);
+      if (!ids) this.stop(); // may last as long as the program
+      if (!ids || this.#isOver) return;
       this.found(declaration, path);
-      for (const id of referencesTo(this.session.oracle, declaration, name, home)) {
+      for (const id of ids) {
         if (!this.isWhole && isCarriedOff(this.session, id, home)) this.stop();
         this.climb(id, path);
       }
@@ -420,10 +425,9 @@ export class Trail {
     const { calls, values, reads } = callSitesOf(oracle, fn, "program");
     const held = values.map((value) => callsByProperty(oracle, value));
     if (reads.length > 0 || held.some((found) => found.length === 0)) return undefined;
-    const countsAll = !isOpen || isTestFile(fn.getSourceFile());
-    const all = [...calls, ...held.flat()].filter(
-      (call) => countsAll || !isTestFile(call.getSourceFile()),
-    );
+    const isCounted = (call: ts.Node): boolean =>
+      !isOpen || isTestFile(fn.getSourceFile()) || !isTestFile(call.getSourceFile());
+    const all = [...calls, ...held.flat()].filter(isCounted);
     return isOfObject(fn) && all.length === 0 ? callsByType(oracle, fn) : all;
   }
 }
