@@ -8,7 +8,15 @@ import { propertyTaken } from "./callee.ts";
 import { isOfferedByName } from "./entry-points.ts";
 import type { Oracle } from "./oracle.ts";
 import { returnsOf } from "../transfer/fate.ts";
-import { hasBody, isTarget, type CallLike, type FunctionWithBody } from "./syntax.ts";
+import {
+  hasBody,
+  isScript,
+  isSelf,
+  isTarget,
+  prototypeOf,
+  type CallLike,
+  type FunctionWithBody,
+} from "./syntax.ts";
 
 /** Where a function is called, and where its name is used as a value. */
 export interface CallSites {
@@ -27,7 +35,8 @@ export function callSitesOf(
   const name = nameOf(fn);
   if (name === undefined) return { calls: [], values: [], reads: [] };
   const targets = declarationsOf(oracle, fn);
-  const isMethod = ts.isClassElement(fn) && !ts.isConstructorDeclaration(fn);
+  const isMethod =
+    (ts.isClassElement(fn) && !ts.isConstructorDeclaration(fn)) || memberOfScript(fn) !== undefined;
   const isProperty = [...targets].some((t) => ts.isObjectLiteralElement(t));
   const files =
     scope === "file" ? [fn.getSourceFile()] : oracle.facts.of(oracle.program, sourcesOf);
@@ -161,6 +170,8 @@ export function nameOf(fn: ts.Node): string | undefined {
     const { name } = fn.parent.left;
     return name.text === "exports" ? undefined : name.text;
   }
+  const member = memberOfScript(fn);
+  if (member) return member.name.text;
   const holder = ts.isArrowFunction(fn) || ts.isFunctionExpression(fn) ? bindingOf(fn) : fn;
   const name = (holder as Partial<ts.NamedDeclaration> | undefined)?.name;
   return name && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name) || ts.isStringLiteral(name))
@@ -188,6 +199,19 @@ export function bindingOf(
     : undefined;
 }
 
+/** What a function of a script is a method by: `Net.prototype.run = function () {…}`. */
+export function memberOfScript(fn: ts.Node): ts.PropertyAccessExpression | undefined {
+  const { parent } = fn;
+  if (!ts.isBinaryExpression(parent) || parent.right !== fn || !isScript(fn.getSourceFile()))
+    return undefined;
+  const { left, operatorToken } = parent;
+  const isMember =
+    operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    ts.isPropertyAccessExpression(left) &&
+    (prototypeOf(left) !== undefined || isSelf(left.expression));
+  return isMember ? left : undefined;
+}
+
 /**
  * The declarations through which a function may be reached: itself, and for a method those it
  * overrides or implements.
@@ -195,6 +219,8 @@ export function bindingOf(
 function declarationsOf(oracle: Oracle, fn: FunctionWithBody): Set<ts.Node> {
   const own: ts.Node = ts.isConstructorDeclaration(fn) ? fn.parent : (bindingOf(fn) ?? fn);
   const targets = new Set<ts.Node>([own, fn]);
+  const member = memberOfScript(fn);
+  if (member) targets.add(member).add(member.parent);
   if (isCommonExport(fn.parent)) targets.add(fn.parent).add(fn.parent.left);
   const holder = own.parent as ts.Node | undefined;
   if (holder && ts.isClassLike(holder) && !ts.isConstructorDeclaration(fn))

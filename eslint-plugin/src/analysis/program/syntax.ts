@@ -188,6 +188,25 @@ export function rootOf(node: ts.Expression): ts.Expression {
   return root;
 }
 
+/** `this`, or the `self` of `const self = this` around it. */
+export const isSelf = (node: ts.Node): boolean =>
+  node.kind === ts.SyntaxKind.ThisKeyword ||
+  (ts.isIdentifier(node) && /^_?(self|that|this|me|vm)_?$/.test(node.text) && isNameOfThis(node));
+
+function isNameOfThis(name: ts.Identifier): boolean {
+  for (let at: ts.Node = name.parent; !ts.isSourceFile(at); at = at.parent) {
+    if (!ts.isBlock(at)) continue;
+    for (const statement of at.statements) {
+      if (!ts.isVariableStatement(statement)) continue;
+      const found = statement.declarationList.declarations.find(
+        (d) => ts.isIdentifier(d.name) && d.name.text === name.text,
+      );
+      if (found) return found.initializer?.kind === ts.SyntaxKind.ThisKeyword;
+    }
+  }
+  return false;
+}
+
 /** Whether a node stands inside another, or is it. */
 export function within(node: ts.Node, ancestor: ts.Node): boolean {
   let current: ts.Node | undefined = node;

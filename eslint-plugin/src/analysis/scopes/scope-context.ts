@@ -11,6 +11,7 @@ import {
   bindingOf,
   callSitesOf,
   isCommonExport,
+  memberOfScript,
   nameOf,
   overridesForeign,
 } from "../program/call-sites.ts";
@@ -146,7 +147,7 @@ export class ScopeContext {
   private ofNamed(session: Session, fn: FunctionWithBody): ScopeState | "never" {
     const { settings } = session;
     const { exportedFunctions, scopeInference } = settings;
-    if (nameOf(fn) === undefined) return this.ofAnonymous(session, fn);
+    if (nameOf(fn) === undefined || memberOfScript(fn)) return this.ofAnonymous(session, fn);
     const entered = this.entered(session, fn);
     const states = entered.map((e) => e.state);
     const found = this.ofEntered(session, fn, entered);

@@ -4,7 +4,7 @@
  * `slot-losses.ts`, and for the calls that call back by `made-again.ts`.
  */
 import ts from "typescript";
-import { callsByProperty, callSitesOf, nameOf } from "../program/call-sites.ts";
+import { callsByProperty, callSitesOf, memberOfScript, nameOf } from "../program/call-sites.ts";
 import { functionValue, handedTo, isEventHandler } from "../transfer/callbacks.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isExported } from "../program/exported.ts";
@@ -55,6 +55,7 @@ export function runsOften(session: Session, place: ts.Node, bare = false): boole
   if (surelyRunsOften(session, place) || isCallbackHook(place)) return true;
   const name = nameOf(place);
   if (handedTo(place) || name === undefined || !hasBody(place)) return false;
+  if (memberOfScript(place)) return false; // anything may have a method of that name
   if ((place.parameters.length === 0 && !bare) || once.test(name)) return false;
   const { calls, values } = callSitesOf(session.oracle, place, "program");
   if (calls.some(isInConstructor)) return false;
@@ -178,7 +179,7 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
  * what is given is not what it was: `if (n !== this.n) this.make(n);`.
  */
 function isStraight(site: ts.Node, caller: ts.Node): boolean {
-  for (let at = site; at !== caller; at = at.parent) {
+  for (let at = site; at.parent !== caller; at = at.parent) {
     const { parent } = at;
     if (ts.isBlock(parent)) {
       const before = parent.statements.filter((s) => s.end <= site.pos && !isForSame(s));

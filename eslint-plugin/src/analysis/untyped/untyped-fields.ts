@@ -7,7 +7,7 @@ import ts from "typescript";
 import { puts, putValues } from "../program/containers.ts";
 import { listOfSuch, usesOf, type ParameterContext } from "./untyped-parameters.ts";
 import type { Owned } from "../program/ownership.ts";
-import { prototypeOf } from "../program/syntax.ts";
+import { isSelf, prototypeOf } from "../program/syntax.ts";
 
 /** What is needed to know of the program. */
 export interface FieldContext extends ParameterContext {
@@ -27,12 +27,11 @@ export function ownedField(
 ): Owned | null {
   const inner = partOfThis(access);
   const { expression } = inner ?? access;
-  const holder =
-    expression.kind === ts.SyntaxKind.ThisKeyword
-      ? holderOf(expression)
-      : ts.isIdentifier(expression)
-        ? literalOf(context.declarationAt(expression))
-        : undefined;
+  const holder = isSelf(expression)
+    ? holderOf(expression)
+    : ts.isIdentifier(expression)
+      ? literalOf(context.declarationAt(expression))
+      : undefined;
   if (!holder) return null;
   const known = context.stored.get(holder) ?? storesOf(context, holder);
   context.stored.set(holder, known);
@@ -49,9 +48,7 @@ export function ownedField(
 const partOfThis = ({
   expression: inner,
 }: ts.PropertyAccessExpression): ts.PropertyAccessExpression | undefined =>
-  ts.isPropertyAccessExpression(inner) && inner.expression.kind === ts.SyntaxKind.ThisKeyword
-    ? inner
-    : undefined;
+  ts.isPropertyAccessExpression(inner) && isSelf(inner.expression) ? inner : undefined;
 
 /** What `this` is, as far as it is written: a class, an object literal, a function with methods. */
 function holderOf(self: ts.Node): ts.Node | undefined {
@@ -94,15 +91,14 @@ function storesOf(context: FieldContext, holder: ts.Node): Map<string, Stored[]>
     if (ts.isElementAccessExpression(field)) return note(field.expression, value, true);
     if (!ts.isPropertyAccessExpression(field)) return;
     const inner = partOfThis(field);
-    if (!inner && !isSelf(field.expression)) return;
+    if (!inner && !isHolder(field.expression)) return;
     const place = inner ? `${inner.name.text}.${field.name.text}` : field.name.text;
     found.set(place, [...(found.get(place) ?? []), { value, inside }]);
   };
   const variable =
     !ts.isSourceFile(holder) && ts.isVariableDeclaration(holder.parent) ? holder.parent : undefined;
   const names = new Set<ts.Node>(variable ? usesOf(context, variable) : []);
-  const isSelf = (node: ts.Expression): boolean =>
-    node.kind === ts.SyntaxKind.ThisKeyword || names.has(node);
+  const isHolder = (node: ts.Expression): boolean => isSelf(node) || names.has(node);
   const visit = (node: ts.Node): void => {
     if (ts.isClassLike(node)) return;
     ts.forEachChild(node, visit);
