@@ -3,6 +3,7 @@
  * which methods speak of them. Pure questions about one class; used by the rules about fields.
  */
 import ts from "typescript";
+import { freshnessGiven } from "./given-new.ts";
 import { isPointer } from "./pointers.ts";
 import { putValues, puts } from "../program/containers.ts";
 import type { Facts } from "../program/facts.ts";
@@ -22,6 +23,7 @@ import {
   hasBody,
   isEmptyContainer,
   isNullish,
+  isSelf,
   isTarget,
   memberName,
   someWithin,
@@ -61,7 +63,7 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
     const owned = own && (held ?? own);
     if (!owned && !held && mayBeAnothers(session, value)) mixed.add(name);
     if (!owned) return;
-    const state = held ? madeBeside(session, name, value) : session.freshness(value);
+    const state = held ? madeBeside(session, name, value) : freshnessGiven(session, node, value);
     const at = unwrap(value);
     if (isNullish(at) || isEmptyContainer(at)) return;
     if (state === "fresh" && isPointer(session, given, at)) return;
@@ -181,9 +183,7 @@ const assigns = (node: ts.BinaryExpression): boolean =>
 
 /** `this.x`, when the expression is that. */
 export const fieldOfThis = (node: ts.Node): ts.PropertyAccessExpression | undefined =>
-  ts.isPropertyAccessExpression(node) && node.expression.kind === ts.SyntaxKind.ThisKeyword
-    ? node
-    : undefined;
+  ts.isPropertyAccessExpression(node) && isSelf(node.expression) ? node : undefined;
 
 /** `this.parts.push(t)`, `this.table.set(key, t)`: the field, and what it gets. */
 function putInto(
