@@ -111,6 +111,58 @@ export function close(): void {
 );
 
 finds(
+  "fields that a constructor fills with what it is given, or makes",
+  `class Net {
+  constructor(weights) { this.weights = weights || tf.randomNormal([2]); }
+  cross(other) {
+    const child = new Net();
+    child.weights = tf.tidy(() => this.weights.add(other.weights)); // !
+    const twin = new Net(tf.zeros([2]));
+    twin.weights = this.weights.clone(); // !
+    return [child, twin];
+  }
+  dispose() { this.weights.dispose(); }
+}
+class Lent {
+  constructor(weights) { this.weights = weights || tf.randomNormal([2]); }
+  cross(other) {
+    const child = new Lent(other.weights);
+    child.weights = tf.tidy(() => this.weights.add(other.weights));
+    return child;
+  }
+  dispose() { this.weights.dispose(); }
+}`,
+  "tfjs",
+);
+finds(
+  "a field of what a new object makes for itself",
+  `${net}class Bird {
+  constructor() { this.brain = new Net(2); }
+  cross(other) {
+    const child = new Bird();
+    child.brain.weights = tf.tidy(() => other.brain.weights.mul(2)); // !
+    const twin = new Bird();
+    twin.brain.dispose();
+    twin.brain.weights = tf.tidy(() => other.brain.weights.mul(2));
+    return [child, twin];
+  }
+  dispose() { this.brain.dispose(); }
+}`,
+  "tfjs",
+);
+finds(
+  "a field of what a function is called with `new` for",
+  `function Net() { this.weights = tf.randomNormal([2]); }
+Net.prototype.cross = function (other) {
+  const child = new Net();
+  child.weights = tf.tidy(() => this.weights.add(other.weights)); // !
+  return child;
+};
+Net.prototype.dispose = function () { this.weights.dispose(); };`,
+  "tfjs",
+);
+
+finds(
   "a field of another object that is read and replaced",
   `${net}class Player {
   constructor(size) { this.brain = new Net(size); }

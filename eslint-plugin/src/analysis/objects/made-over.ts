@@ -8,7 +8,15 @@ import { isAnything } from "../../owner.ts";
 import type { LostStore } from "../lists/lost-stores.ts";
 import { fieldOfThis } from "./members.ts";
 import { referencesTo } from "../program/references.ts";
-import { isNullish, isTarget, memberName, someWithin, unwrap } from "../program/syntax.ts";
+import {
+  isNullish,
+  isTarget,
+  memberName,
+  rootOf,
+  someWithin,
+  unwrap,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
@@ -20,19 +28,29 @@ export function madeOver(session: Session, file: ts.SourceFile): LostStore[] {
   return oracle.facts.assignments(file).flatMap((node): LostStore[] => {
     const { left, right, operatorToken } = node;
     if (operatorToken.kind !== ts.SyntaxKind.EqualsToken || isNullish(unwrap(right))) return [];
-    if (!ts.isPropertyAccessExpression(left) || !ts.isIdentifier(left.expression)) return [];
-    const declaration = oracle.declarationAt(left.expression);
+    const root = rootOf(left);
+    const fields = fieldsBelow(left, root);
+    if (fields.length === 0 || fields.length > 3 || !ts.isIdentifier(root)) return [];
+    const declaration = oracle.declarationAt(root);
     const made = declaration && newIn(declaration);
     const home = enclosingFunction(node);
     if (!made || !home || enclosingFunction(made) !== home) return [];
-    const { body } = oracle.callee(made);
-    if (!body || !ts.isConstructorDeclaration(body)) return [];
-    const value = filledWith(session, body, left.name.text);
+    const value = heldBy(session, made, fields);
     const owned = value && oracle.ownedAt(value);
     if (!owned || isAnything(owned.owner) || session.freshness(value) !== "fresh") return [];
     if (!isUntouched(session, declaration, node) || !mayLackScope(session, node)) return [];
     return [{ node, owned }];
   });
+}
+
+/** The fields of `copy.brain.weights`, outermost first. */
+function fieldsBelow(place: ts.Expression, root: ts.Expression): string[] {
+  const found: string[] = [];
+  for (let at = place; at !== root; at = at.expression) {
+    if (!ts.isPropertyAccessExpression(at)) return [];
+    found.unshift(at.name.text);
+  }
+  return found;
 }
 
 /** The `new Player()` of `const copy = new Player()`. */
@@ -42,10 +60,24 @@ function newIn(declaration: ts.Declaration): ts.NewExpression | undefined {
   return ts.isNewExpression(made) ? made : undefined;
 }
 
+/** What a new object has made for a field, or for one of an object that it makes for itself. */
+function heldBy(
+  session: Session,
+  made: ts.NewExpression,
+  [field, ...inner]: readonly string[],
+): ts.Expression | undefined {
+  const { body } = session.oracle.callee(made);
+  if (!body || field === undefined || !body.body) return undefined;
+  const given = filledWith(session, body, field);
+  const value = given && chosenFor(session, body, made, given);
+  if (!value || inner.length === 0) return value;
+  return ts.isNewExpression(value) ? heldBy(session, value, inner) : undefined;
+}
+
 /** What a constructor puts into a field in any case, where nothing else has it then. */
 function filledWith(
   session: Session,
-  constructor: ts.ConstructorDeclaration,
+  constructor: FunctionWithBody,
   field: string,
 ): ts.Expression | undefined {
   const stores: ts.BinaryExpression[] = [];
@@ -56,12 +88,32 @@ function filledWith(
     if (isPlain && ts.isExpressionStatement(store.parent)) stores.push(store);
     return isPlain ? false : !onlyLooksAt(session.transfer(node as ts.Expression).effect);
   };
-  if (constructor.parent.members.some((m) => isSetter(m, field))) return undefined;
+  const { parent } = constructor;
+  if (ts.isClassLike(parent) && parent.members.some((m) => isSetter(m, field))) return undefined;
   if (someWithin(constructor, others)) return undefined;
   const [store] = stores;
   if (!store || stores.length > 1 || store.parent.parent !== constructor.body) return undefined;
-  const value = unwrap(store.right);
-  return ts.isCallExpression(value) || ts.isNewExpression(value) ? value : undefined;
+  return unwrap(store.right);
+}
+
+/** What `given ?? make()` is for a call that gives nothing, or a new value; what is made there. */
+function chosenFor(
+  session: Session,
+  { parameters }: FunctionWithBody,
+  call: ts.NewExpression,
+  value: ts.Expression,
+): ts.Expression | undefined {
+  const given: readonly ts.Expression[] = call.arguments ?? [];
+  if (ts.isCallExpression(value) || ts.isNewExpression(value)) return value;
+  if (!ts.isBinaryExpression(value) || given.some((g) => ts.isSpreadElement(g))) return undefined;
+  const { operatorToken, left } = value;
+  const isChoice = /^(\|\||\?\?)$/.test(operatorToken.getText());
+  const source = ts.isIdentifier(left) ? session.oracle.declarationAt(left) : undefined;
+  const at = parameters.findIndex((p) => p === source && !p.initializer && !p.dotDotDotToken);
+  if (!isChoice || at < 0) return undefined;
+  const argument = given[at] && unwrap(given[at]);
+  const chosen = !argument || isNullish(argument) ? unwrap(value.right) : argument;
+  return ts.isCallExpression(chosen) || ts.isNewExpression(chosen) ? chosen : undefined;
 }
 
 const isSetter = (member: ts.ClassElement, field: string): boolean =>
@@ -79,9 +131,10 @@ function isUntouched(
   return referencesTo(oracle, declaration, name, home).every((id) => {
     if (id === name || id.pos >= store.pos) return true;
     const { kind, node } = fateOf(id);
-    const { parent } = id;
-    if (!ts.isPropertyAccessExpression(parent)) return false;
-    return isTarget(parent) || (kind === "read" && onlyReads(node));
+    if (!ts.isPropertyAccessExpression(id.parent)) return false;
+    let top: ts.Node = id;
+    while (ts.isPropertyAccessExpression(top.parent)) top = top.parent;
+    return isTarget(top) || (kind === "read" && onlyReads(node));
   });
 }
 
