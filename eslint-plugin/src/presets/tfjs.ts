@@ -99,6 +99,14 @@ const readyMade: Readonly<Record<string, string>> = {
   posenet: "PoseNet",
 };
 
+/** What makes such a model, and the names their script tags leave. */
+const readers = ["load", "create", "createDetector", "createSegmenter"];
+const readyGlobals = [
+  ...["blazeface", "bodyPix", "bodySegmentation", "cocoSsd", "deeplab", "faceDetection"],
+  ...["faceLandmarksDetection", "handPoseDetection", "handTrack", "knnClassifier"],
+  ...["poseDetection", "posenet"],
+];
+
 /** Tensors and variables of TensorFlow.js, and its models. */
 export const tfjs: readonly OwnerSettings[] = [
   {
@@ -211,10 +219,11 @@ export const tfjs: readonly OwnerSettings[] = [
       package: `@tensorflow-models/${name}`,
       name: type,
     })),
-    library: ["@tensorflow-models/*"],
+    library: ["@tensorflow-models/*", "handtrackjs"],
     dispose: { methods: ["dispose"], functions: [] },
     calls: "unknown",
-    fresh: ["load", "create", "createDetector", "createSegmenter"],
+    fresh: readers,
+    untyped: { globals: readyGlobals, makes: readers, lists: [] },
     args: "transfer",
     lost: "repeated",
     policy: "generic",

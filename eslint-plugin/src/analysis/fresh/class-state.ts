@@ -4,7 +4,7 @@
  * the rule about members, beside `component-state.ts`.
  */
 import ts from "typescript";
-import { isEndedByName, type KeptState } from "./component-state.ts";
+import { isEndedByName, promiseOf, type KeptState } from "./component-state.ts";
 import { soundsLikeDisposal } from "../transfer/disposes.ts";
 import { returnsOf } from "../transfer/fate.ts";
 import type { Session } from "../session.ts";
@@ -12,6 +12,7 @@ import {
   baseOf,
   calleeNameNode,
   hasBody,
+  isSelf,
   memberName,
   someWithin,
   unwrap,
@@ -28,7 +29,8 @@ export function keptByClasses(session: Session, file: ts.SourceFile): KeptState[
         if (!ts.isPropertyAssignment(property) && !ts.isShorthandPropertyAssignment(property))
           return [];
         const name = memberName(property.name);
-        const value = ts.isPropertyAssignment(property) ? property.initializer : property.name;
+        const given = ts.isPropertyAssignment(property) ? property.initializer : property.name;
+        const value = promiseOf(session, given) ?? given;
         const owned = session.oracle.ownedAt(value);
         if (name === undefined || owned?.owner.lost !== "always") return [];
         if (session.freshness(value) !== "fresh" || session.scopeAt(value) === "in") return [];
@@ -43,7 +45,7 @@ export function keptByClasses(session: Session, file: ts.SourceFile): KeptState[
 
 const isSetState = ({ expression }: ts.CallExpression | ts.NewExpression): boolean =>
   ts.isPropertyAccessExpression(expression) &&
-  expression.expression.kind === ts.SyntaxKind.ThisKeyword &&
+  isSelf(expression.expression) &&
   expression.name.text === "setState";
 
 /** What a call of `setState` is given: an object, or those that a function returns. */

@@ -200,7 +200,7 @@ function givenAt(setter: ts.Identifier): readonly ts.Expression[] | undefined {
 }
 
 /** `load()` of the `model` in `load().then((model) => setModel(model))`, which nobody else has. */
-function promiseOf(session: Session, value: ts.Expression): ts.Expression | undefined {
+export function promiseOf(session: Session, value: ts.Expression): ts.Expression | undefined {
   const bare = unwrap(value);
   const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
   const call = source && ts.isParameter(source) ? handedTo(source.parent) : undefined;

@@ -209,7 +209,7 @@ const hasModifier = (m: ts.Declaration, flags: ts.ModifierFlags): boolean =>
 
 /**
  * The fields that hold owned values, parameter properties among them, and those that plain
- * JavaScript declares by giving them a value in the constructor.
+ * JavaScript declares by giving them a value, in the constructor or later.
  */
 function ownedFields(
   line: readonly ts.ClassLikeDeclaration[],
@@ -221,9 +221,10 @@ function ownedFields(
     if (found && Array.isArray(found.owner.types)) fields.set(memberName(name), found);
   };
   const declared = (n: ts.Node): void => {
-    if (ts.isPropertyAccessExpression(n) && isThis(n.expression) && isTarget(n))
-      note(n.name, (n.parent as ts.BinaryExpression).right);
-    if (!ts.isFunctionLike(n)) ts.forEachChild(n, declared);
+    const isNew = ts.isPropertyAccessExpression(n) && !fields.has(memberName(n.name));
+    if (isNew && isThis(n.expression) && isTarget(n) && ts.isBinaryExpression(n.parent))
+      note(n.name, n.parent.right);
+    if (!ts.isFunctionLike(n) || ts.isArrowFunction(n)) ts.forEachChild(n, declared);
   };
   for (const m of line.flatMap((c) => [...c.members])) {
     if (ts.isPropertyDeclaration(m)) {
@@ -233,6 +234,9 @@ function ownedFields(
       if (m.body && isScript(m.getSourceFile())) declared(m.body);
     }
   }
+  for (const m of line.flatMap((c) => (isScript(c.getSourceFile()) ? [...c.members] : [])))
+    if (ts.isMethodDeclaration(m) && m.body && !hasModifier(m, ts.ModifierFlags.Static))
+      declared(m.body);
   return fields;
 }
 

@@ -69,13 +69,24 @@ export function literalsOf(oracle: Oracle, node: NamedType): ts.ObjectLiteralExp
         .filter(({ name }) => oracle.declarationAt(name) === declaration)
         .map(({ fn }) => fn)
     : [];
-  return [...(own ? [own] : []), ...makers].flatMap((fn) => returnsOf(fn).flatMap(literalsIn));
+  return [...(own ? [own] : []), ...makers].flatMap((fn) =>
+    returnsOf(fn).flatMap((given) => literalsIn(oracle, given)),
+  );
 }
 
-/** An object that is written, or what `Object.assign(draw, { dispose })` writes of one. */
-function literalsIn(value: ts.Expression): ts.ObjectLiteralExpression[] {
+/**
+ * An object that is written, there or where the function names it, or what `Object.assign(draw, {
+ * dispose })` writes of one.
+ */
+function literalsIn(oracle: Oracle, value: ts.Expression): ts.ObjectLiteralExpression[] {
   const bare = unwrap(value);
   if (ts.isObjectLiteralExpression(bare)) return [bare];
+  const source = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  if (source && ts.isVariableDeclaration(source) && source.initializer) {
+    const initial = unwrap(source.initializer);
+    const isOwn = enclosingFunction(source) === enclosingFunction(bare);
+    return isOwn && ts.isObjectLiteralExpression(initial) ? [initial] : [];
+  }
   return ts.isCallExpression(bare) && bare.expression.getText() === "Object.assign"
     ? bare.arguments.map(unwrap).filter(ts.isObjectLiteralExpression)
     : [];
