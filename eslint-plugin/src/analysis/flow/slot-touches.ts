@@ -34,6 +34,7 @@ export function leaves(session: Session, mention: ts.Expression): boolean {
   const { effect, fate } = found;
   const walk = walkTogether(fate);
   if (walk) return !endsInside(walk);
+  if (effect === "disposes") return false;
   if (onlyLooksAt(effect) || effect === "receives" || effect === "returns") return true;
   if (effect === "visits") return visitVerb(session, fate) === "use";
   if (effect === "aliases") return constantFor(fate.node, session) !== undefined;

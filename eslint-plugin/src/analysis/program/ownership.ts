@@ -228,8 +228,8 @@ export class Ownership {
       if (found) fields.set(found.owner, [...(fields.get(found.owner) ?? []), property.name]);
       if (found && found.shape !== "one") inner.set(property.name, found);
     }
-    // of several families, the one named first
-    const owner = this.#settings.owners.find((o) => fields.has(o));
+    // of several families the one named first, and objects of the program's own last
+    const owner = this.#settings.owners.find((o) => fields.has(o)) ?? [...fields.keys()][0];
     return owner
       ? { owner, shape: "record", nullable: false, fields: fields.get(owner) ?? [], inner }
       : null;
