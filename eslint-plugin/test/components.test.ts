@@ -144,6 +144,27 @@ export class Short extends React.Component {
     this.setState({ image: null });
   }
 }
+export class Later extends React.Component {
+  componentDidMount() {
+    const self = this;
+    tf.browser.toPixels(this.input).then((pixels) => this.setState({ pixels }));
+    loadImage(this.input).then((image) => { // ~ require-member-disposal
+      this.setState({ image });
+    });
+    loadImage(this.input).then(function (other) { // ~ require-member-disposal
+      self.setState({ other });
+    });
+    loadImage(this.input).then((ended) => {
+      this.setState({ ended });
+      this.onEnd = () => ended.dispose();
+    });
+  }
+  render() { return this.state.image ? this.state.image.shape : this.state.other.shape; }
+}
+async function loadImage(el) {
+  await el.decode();
+  return tf.browser.fromPixels(el);
+}
 export function Boxed({ values }) {
   const [box, setBox] = React.useState(null);
   React.useEffect(() => {

@@ -4,7 +4,7 @@
  */
 import { suite } from "uvu";
 import plugin from "../src/index.ts";
-import { assert, lines, lint, typeErrors } from "./tester.ts";
+import { assert, lines, lint, projectDir, typeErrors } from "./tester.ts";
 
 const test = suite("ready-made models");
 const M = "require-member-disposal";
@@ -66,6 +66,37 @@ reports(
     "async run(image: object) { return this.net?.detect(image); } }",
   [],
   [M],
+);
+
+const script = (name: string, code: string, wanted: string[]): void => {
+  test(name, () => {
+    const { rules } = plugin.configs.recommended;
+    const settings = { presets: ["tfjs" as const] };
+    const found = lines(lint(code, { rules, settings, file: `${projectDir}script.js` }));
+    assert.equal(
+      found.map((line) => line.split(":")[0]),
+      wanted,
+      found.join("\n"),
+    );
+  });
+};
+script(
+  "from a script tag, for one picture",
+  "async function count(image) {\nconst net = await posenet.load();\n" +
+    "return (await net.estimateSinglePose(image)).score; }",
+  ["2 require-disposal"],
+);
+script(
+  "from a package without types",
+  'import * as handTrack from "handtrackjs";\nexport async function count(image) {\n' +
+    "const net = await handTrack.load();\nreturn (await net.detect(image)).length; }",
+  ["3 require-disposal"],
+);
+script(
+  "something else that is loaded",
+  'import * as things from "./things.js";\nexport async function count() {\n' +
+    "const net = await things.load();\nreturn net.size + (await settings.load()).size; }",
+  [],
 );
 
 test.run();

@@ -5,12 +5,14 @@
  */
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
+import { keptByClasses } from "../analysis/fresh/class-state.ts";
 import { labelOf, markOf, rootExpression, type FreshValue } from "../analysis/fresh/consume.ts";
 import { cutLists, type CutList } from "../analysis/lists/cut-lists.ts";
 import { fateOf } from "../analysis/transfer/fate.ts";
 import type { Owned } from "../analysis/program/oracle.ts";
 import { removalAt, type Removal } from "../analysis/lists/removals.ts";
 import type { Session } from "../analysis/session.ts";
+import { unwrap } from "../analysis/program/syntax.ts";
 import { unreachedOf, type Unreached } from "../analysis/lists/unreached.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { nameAndDispose } from "../fix/name-rest.ts";
@@ -93,7 +95,8 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
       const isMapped = value.outcome === "elements";
       if ((!unreached && !isMapped) || session.scopeAt(value.node) !== "out") continue;
       if (unreached) report(unreachedIn(file, value, unreached));
-      if (isMapped) report(isAnswer(value) ? settled(value) : lookedAt(file, value, "mapped"));
+      if (isMapped && !isAnswer(value)) report(lookedAt(file, value, "mapped"));
+      else if (isMapped && !isKept(file, value)) report(settled(value));
     }
   },
 });
@@ -101,6 +104,10 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
 /** `load().then(show)`: one value that the callback gets, and not several. */
 const isAnswer = ({ fate, owned }: FreshValue): boolean =>
   fate.member === "then" && owned.shape === "one";
+
+/** `load().then((image) => this.setState({ image }))`, of which the rule about members tells. */
+const isKept = ({ session, file }: FileAnalysis, { node }: FreshValue): boolean =>
+  keptByClasses(session, file).some(({ value }) => unwrap(value) === node);
 
 const settled = ({ node, owned }: FreshValue): Finding<Id> => ({
   mark: markOf(node),
