@@ -268,4 +268,26 @@ test("a class that keeps tensors and has no dispose()", () => {
   );
 });
 
+const resized = (fill: string, end: string): string =>
+  `${make}export function start(d: GPUDevice) { let depth${fill};\n` +
+  "function resize() { depth?.destroy(); depth = make(d); }\n" +
+  `addEventListener("resize", resize); const size = () => depth?.size;\n${end} }`;
+lasting(
+  "a variable of closures that is ended only where another takes its place",
+  resized(" = make(d)", "requestAnimationFrame(size);"),
+  [R],
+);
+lasting(
+  "a variable of closures that is ended in the end, too",
+  resized(" = make(d)", "requestAnimationFrame(size); return () => { depth.destroy(); };"),
+  [],
+);
+lasting(
+  "a variable of closures that is emptied before it may be filled",
+  `${make}export function start(d: GPUDevice, n: number) { let depth: GPUBuffer | null = null;\n` +
+    "function resize() { depth?.destroy(); depth = null; if (n > 0) depth = make(d); }\n" +
+    'addEventListener("resize", resize); requestAnimationFrame(() => depth?.size); }',
+  [],
+);
+
 test.run();

@@ -68,9 +68,9 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       "{{ end }} it too.",
     nowhere:
       "`{{ variable }}` may hold the {{ noun }} that `{{ name }}` makes, which is {{ ended }} " +
-      "nowhere; {{ end }} it.",
+      "{{ where }}; {{ end }} it.",
     unnamed:
-      "The {{ noun }} that `{{ name }}` makes is {{ ended }} nowhere, wherever it goes; " +
+      "The {{ noun }} that `{{ name }}` makes is {{ ended }} {{ where }}, wherever it goes; " +
       "give it a name, and {{ end }} it.",
     sometimes:
       "`{{ variable }}` is not {{ ended }} when line {{ line }} {{ how }}; {{ cure }} there too.",
@@ -134,14 +134,14 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       reportLeaks(file, file.exceptional.filter(isUntold(file)), report);
       reportEndedByThen(file, report);
     }
-    for (const { made, at, label, isField, owned } of file.endless) {
+    for (const { made, at, label, isField, owned, where } of file.endless) {
       const { owner } = owned;
       if (isField) continue;
       const data = { name: labelOf(made), variable: label, noun: owner.noun };
       report({
         mark: label === "" ? markOf(made) : spanOf(at),
         messageId: label === "" ? "unnamed" : "nowhere",
-        data: { ...data, end: toEnd(owner), ended: ended(owner) },
+        data: { ...data, end: toEnd(owner), ended: ended(owner), where },
       });
     }
   },

@@ -128,7 +128,7 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       "holds it; give both one.",
     nowhere:
       "`{{ field }}` may hold the {{ noun }} that `{{ name }}` makes, which is {{ ended }} " +
-      "nowhere; {{ end }} it when its owner ends.",
+      "{{ where }}; {{ end }} it when its owner ends.",
     addLine: "Dispose `{{ field }}` in `{{ method }}`.",
   },
   options: {
@@ -178,11 +178,11 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       });
   },
   last(file, _options, report) {
-    for (const { made, at, label, isField, owned } of file.endless)
+    for (const { made, at, label, isField, owned, where } of file.endless)
       if (isField) {
         const { owner } = owned;
         const words = { noun: owner.noun, ended: ended(owner), end: toEnd(owner) };
-        const data = { field: label, name: labelOf(made), ...words };
+        const data = { field: label, name: labelOf(made), where, ...words };
         report({ mark: spanOf(at), messageId: "nowhere", data });
       }
   },

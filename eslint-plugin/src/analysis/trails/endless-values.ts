@@ -14,7 +14,7 @@ import type { Owned } from "../program/oracle.ts";
 import { isAnything, isHolder } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { baseOf, hasBody, within, type CallLike } from "../program/syntax.ts";
-import { isToReplace } from "./trail-ends.ts";
+import { isReplaced, isToReplace } from "./trail-ends.ts";
 import { isDoneAgain, isOfModule } from "./module-tables.ts";
 import type { Path } from "./trail-path.ts";
 import { fieldNameOf, isEndedFromOutside, isField } from "./trail-fields.ts";
@@ -32,6 +32,8 @@ export interface EndlessValue {
   /** `this.x`, `x`; none for what has no name. */
   label: string;
   isField: boolean;
+  /** Where it is ended, as messages say it. */
+  where: string;
 }
 
 /** The values of a file that nothing in the program ends, one for each place. */
@@ -52,10 +54,17 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   if (!goesOn.has(outcome) || ts.isPropertyAccessExpression(node)) return [];
   const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
   if (!enclosingFunction(node) && !isInitial) return [];
+  const isPlainToo = countsAll && owned.owner.policy === "generic";
   return pathsTo(owned).flatMap((path) => {
     const trail = new Trail(session, owned);
+    let where = "nowhere";
+    const counts = (end: ts.Node): boolean => {
+      if (!isPlainToo || !isReplaced(session, end, node)) return true;
+      where = "only to replace it";
+      return false;
+    };
     // most values end, and nothing else need be asked of them
-    if (!trail.isEndless(node, path) || !isOutOfScopes(session, node, trail)) return [];
+    if (!trail.isEndless(node, path, counts) || !isOutOfScopes(session, node, trail)) return [];
     if (owned.owner.policy === "generic" && endsWithDevice(session, node)) return [];
     const isInTable = [...trail.places.keys()].some(isOfModule);
     if (isInTable && !trail.fills.some((at) => isDoneAgain(session, at))) return [];
@@ -66,7 +75,7 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
       (n) => n.getSourceFile() === file,
     );
-    return [{ made: node, owned, trail: nodes, ...named(place, node) }];
+    return [{ made: node, owned, where, trail: nodes, ...named(place, node) }];
   });
 }
 

@@ -7,25 +7,55 @@ import ts from "typescript";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import type { Session } from "../session.ts";
-import { hasBody, isNullish, isTarget, someWithin, unwrap, within } from "../program/syntax.ts";
+import {
+  hasBody,
+  isNullish,
+  isTarget,
+  rootOf,
+  someWithin,
+  unwrap,
+  within,
+} from "../program/syntax.ts";
 import { areApart } from "../program/ways.ts";
 
 /**
  * `this.x.destroy(); this.x = make();`, `old.destroy(); this.makeX();`: the value is ended to put
  * another in its place. Where the field is emptied in between, it ends.
  */
-export function isToReplace(
-  { oracle }: Session,
+export const isToReplace = (
+  session: Session,
   end: ts.Node,
   field: string,
   makes: readonly ts.Node[],
+): boolean => isMadeAfter(session, end, makes, (node) => empties(node, field));
+
+/** `depth.destroy(); depth = make();`: the same of a variable or a part of what it holds. */
+export function isReplaced(session: Session, end: ts.Node, made: ts.Node): boolean {
+  const called = ts.isCallExpression(end) ? end.expression : end;
+  if (!ts.isPropertyAccessExpression(called) || !ts.isIdentifier(rootOf(called))) return false;
+  const place = called.expression.getText();
+  return isMadeAfter(
+    session,
+    end,
+    [made],
+    (node) =>
+      ts.isBinaryExpression(node) && node.left.getText() === place && isNullish(unwrap(node.right)),
+  );
+}
+
+/** Whether a function that ends something makes something after that, and does not empty it. */
+function isMadeAfter(
+  { oracle }: Session,
+  end: ts.Node,
+  makes: readonly ts.Node[],
+  isEmptied: (node: ts.Node) => boolean,
 ): boolean {
   const home = enclosingFunction(end);
   if (!home) return false;
   let isReplaced = false;
   someWithin(home, (node) => {
     if (node.pos < end.end || areApart(end, node)) return false;
-    if (empties(node, field)) return true;
+    if (isEmptied(node)) return true;
     const body = ts.isCallExpression(node) ? oracle.callee(node).body : undefined;
     isReplaced = makes.some((at) => at === node || (body !== undefined && within(at, body)));
     return isReplaced;

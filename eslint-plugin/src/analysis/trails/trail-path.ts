@@ -3,7 +3,7 @@
  * files about trails.
  */
 import ts from "typescript";
-import { memberName } from "../program/syntax.ts";
+import { memberName, unwrap } from "../program/syntax.ts";
 
 /**
  * Names of fields, from the outermost, `*` for an element or a field of any name. Empty for the
@@ -22,3 +22,16 @@ export const nameOf = (name: ts.PropertyName | ts.BindingName): string =>
   ts.isComputedPropertyName(name) && !ts.isStringLiteralLike(name.expression)
     ? "*"
     : memberName(name);
+
+/** What a literal has under a path, as far as that leads through literals. */
+export function partOf(node: ts.Expression, path: Path): [ts.Expression, Path] {
+  const [first, ...rest] = path;
+  if (first === undefined || !ts.isObjectLiteralExpression(node)) return [node, path];
+  for (const property of node.properties) {
+    if (ts.isShorthandPropertyAssignment(property) && property.name.text === first)
+      return [property.name, rest];
+    if (ts.isPropertyAssignment(property) && nameOf(property.name) === first)
+      return partOf(unwrap(property.initializer), rest);
+  }
+  return [node, path];
+}

@@ -27,7 +27,7 @@ import { isCarriedOff, mayEnd } from "./trail-closures.ts";
 import { givesForGood } from "./trail-ends.ts";
 import { inField, isField, isHidden } from "./trail-fields.ts";
 import { tableMentions } from "./module-tables.ts";
-import { leadsTo, nameOf, type Path } from "./trail-path.ts";
+import { leadsTo, nameOf, partOf, type Path } from "./trail-path.ts";
 import { store } from "./trail-places.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
@@ -74,6 +74,7 @@ export class Trail {
   /** What ends the value; where all of it is asked for, nothing else stops the walk. */
   readonly #ends: ts.Node[] = [];
   #asksForEnds = false;
+  #counts: (end: ts.Node) => boolean = () => true;
   /** Whether it is given to whoever uses the program. */
   #isGivenOut = false;
   #steps = 0;
@@ -86,8 +87,13 @@ export class Trail {
     this.isWhole = session.settings.untilExit === "reported";
   }
 
-  /** Whether nothing ends a value that is made at an expression, which has it under a path. */
-  isEndless(made: ts.Expression, path: Path): boolean {
+  /**
+   * Whether nothing ends a value that is made at an expression, which has it under a path.
+   *
+   * @param counts whether an end counts
+   */
+  isEndless(made: ts.Expression, path: Path, counts = (_end: ts.Node): boolean => true): boolean {
+    this.#counts = counts;
     this.#walk(made, path);
     return !this.#isOver && (!this.#isGivenOut || [...this.places.keys()].some(isField));
   }
@@ -131,7 +137,7 @@ export class Trail {
   /** It is ended there, or given to who may end it. */
   end(at: ts.Node): void {
     this.#ends.push(at);
-    this.stop();
+    if (this.#counts(at)) this.stop();
   }
 
   /** It is ended there, or there is no telling. */
@@ -435,16 +441,3 @@ export class Trail {
 /** Whether a function is a method of an object that a literal makes. */
 const isOfObject = (fn: FunctionWithBody): boolean =>
   ts.isObjectLiteralExpression((bindingOf(fn) ?? fn).parent);
-
-/** What a literal has under a path, as far as that leads through literals. */
-function partOf(node: ts.Expression, path: Path): [ts.Expression, Path] {
-  const [first, ...rest] = path;
-  if (first === undefined || !ts.isObjectLiteralExpression(node)) return [node, path];
-  for (const property of node.properties) {
-    if (ts.isShorthandPropertyAssignment(property) && property.name.text === first)
-      return [property.name, rest];
-    if (ts.isPropertyAssignment(property) && nameOf(property.name) === first)
-      return partOf(unwrap(property.initializer), rest);
-  }
-  return [node, path];
-}
