@@ -119,6 +119,7 @@ const ownerShape = shape(
     untyped: shape(
       {
         records: listOf(shape({ callee: text, fields: listOf(text) }, ["callee", "fields"])),
+        sources: listOf(shape({ callee: text, methods: listOf(text) }, ["callee", "methods"])),
         described: listOf(shape({ callee: text, fields: listOf(text) }, ["callee", "fields"])),
         ...Object.fromEntries(
           [
@@ -216,6 +217,7 @@ export const complete = (owner: OwnerSettings): Owner => ({
       makes: [],
       lists: [],
       records: [],
+      sources: [],
       parts: [],
       marks: [],
       runs: [],

@@ -50,7 +50,7 @@ const makes = [
 /** Parts of the library whose functions give tensors; those of `tf.layers` give layers. */
 const parts = [
   ...["browser", "image", "linalg", "losses", "metrics", "spectral", "signal", "fused"],
-  ...["sparse", "string", "math", "node", "show", "render"],
+  ...["sparse", "string", "math", "node", "show", "render", "data"],
 ];
 
 /** Methods that tensors have and hardly anything else. */
@@ -124,6 +124,7 @@ export const tfjs: readonly OwnerSettings[] = [
         { callee: "topk", fields: ["values", "indices"] },
         { callee: "moments", fields: ["mean", "variance"] },
       ],
+      sources: [{ callee: "webcam", methods: ["capture"] }],
       parts,
       marks,
       runs,

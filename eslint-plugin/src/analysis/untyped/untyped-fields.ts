@@ -25,6 +25,19 @@ export function ownedField(
   context: FieldContext,
   access: ts.PropertyAccessExpression,
 ): Owned | null {
+  for (const { value, inside } of storedAt(context, access)) {
+    const given = context.ownedAt(value);
+    const owned = given && inside ? listOfSuch(given) : given;
+    if (owned) return owned;
+  }
+  return null;
+}
+
+/** All that an object stores in a field of its own. */
+export function storedAt(
+  context: FieldContext,
+  access: ts.PropertyAccessExpression,
+): readonly Stored[] {
   const inner = partOfThis(access);
   const { expression } = inner ?? access;
   const holder = isSelf(expression)
@@ -32,16 +45,11 @@ export function ownedField(
     : ts.isIdentifier(expression)
       ? literalOf(context.declarationAt(expression))
       : undefined;
-  if (!holder) return null;
+  if (!holder) return [];
   const known = context.stored.get(holder) ?? storesOf(context, holder);
   context.stored.set(holder, known);
   const place = inner ? `${inner.name.text}.${access.name.text}` : access.name.text;
-  for (const { value, inside } of known.get(place) ?? []) {
-    const given = context.ownedAt(value);
-    const owned = given && inside ? listOfSuch(given) : given;
-    if (owned) return owned;
-  }
-  return null;
+  return known.get(place) ?? [];
 }
 
 /** The `this.parts` of `this.parts.x`. */

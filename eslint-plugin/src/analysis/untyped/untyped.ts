@@ -33,6 +33,7 @@ import {
 } from "./untyped-parameters.ts";
 import { isForModel } from "./for-models.ts";
 import { assignedNames } from "./globals.ts";
+import { isFromSource } from "./sources.ts";
 import { ownedField, type FieldContext } from "./untyped-fields.ts";
 import { ownedRef, ownedState } from "./untyped-hooks.ts";
 import { ownedByAccess, ownedByPattern, ownedOfEntry } from "./untyped-records.ts";
@@ -97,6 +98,7 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     if (shape && (library || isMethodOf(context, call, owner))) return shape(owner);
     if (isMarkedCall(context, call, owner) || isOperation(context, call, owner))
       return single(owner);
+    if (isFromSource(context, call, owner)) return single(owner);
     if (isDescribed(context, call, owner)) return single(owner);
     if (enclosesByName(context, call, owner) && asksForResult(call, owner)) return single(owner);
     const { runs, looks } = owner.untyped;
