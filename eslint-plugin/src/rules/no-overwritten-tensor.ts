@@ -25,6 +25,7 @@ import {
 import { madeOver } from "../analysis/objects/made-over.ts";
 import { overwrittenPlaces } from "../analysis/objects/overwritten-places.ts";
 import { replacedEntries } from "../analysis/lists/replaced-entries.ts";
+import { summedEntries } from "../analysis/lists/summed-entries.ts";
 import { replacedFields } from "../analysis/lists/replaced-fields.ts";
 import { isSecondTry } from "../analysis/program/ways.ts";
 import { lostBySlots } from "../analysis/flow/slot-losses.ts";
@@ -125,6 +126,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       ...replacedEntries(file.session, file.file),
       ...replacedFields(file.session, file.file),
       ...grownEntries(file.session, file.file),
+      ...summedEntries(file.session, file.file),
     ];
     for (const { call, table, owned } of new Map(entries.map((e) => [e.call, e])).values())
       report({

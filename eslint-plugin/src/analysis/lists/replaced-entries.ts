@@ -278,9 +278,10 @@ function onlyReads(session: Session, table: ts.Expression, updates: boolean): bo
 }
 
 /** The `old` of `const old = table.get(key); table.set(key, old.add(x))`. */
-function oldOf(session: Session, { table, value }: Put): ts.Identifier | undefined {
+function oldOf(session: Session, put: Put): ts.Identifier | undefined {
+  const { value } = put;
   const find = (inner: ts.Node): ts.Identifier | undefined =>
-    (ts.isIdentifier(inner) && !isTarget(inner) ? nameOfEntry(session, inner, table) : undefined) ??
+    (ts.isIdentifier(inner) && !isTarget(inner) ? nameOfEntry(session, inner, put) : undefined) ??
     ts.forEachChild(inner, find);
   return find(value) ?? find(madeOf(session, value));
 }
@@ -345,7 +346,7 @@ function firstOf(value: ts.Expression): ts.Expression {
 function nameOfEntry(
   session: Session,
   id: ts.Identifier,
-  table: ts.Expression,
+  { table, key }: Put,
 ): ts.Identifier | undefined {
   const source = session.oracle.declarationAt(id);
   if (!source) return undefined;
@@ -368,5 +369,18 @@ function nameOfEntry(
     (ts.isElementAccessExpression(holder) || ts.isPropertyAccessExpression(holder)) &&
     samePlace(session.oracle, holder.expression, table) &&
     entryOf(holder.expression) === bare;
-  return isEntry ? source.name : undefined;
+  return isEntry && !isOtherKey(bare, key) ? source.name : undefined;
+}
+
+/** `table.get("first")` is no `table.get(k)`. */
+function isOtherKey(entry: ts.Expression, key: ts.Expression): boolean {
+  const asked = ts.isCallExpression(entry)
+    ? entry.arguments[0]
+    : ts.isElementAccessExpression(entry)
+      ? entry.argumentExpression
+      : undefined;
+  const isWritten = (at: ts.Expression): boolean =>
+    ts.isStringLiteralLike(at) || ts.isNumericLiteral(at);
+  if (!asked || !(isWritten(asked) || isWritten(key))) return false;
+  return asked.getText() !== key.getText();
 }
