@@ -40,7 +40,7 @@ export interface UntypedSettings {
   lists: string[];
   /** Functions that give an object of values, with the names of its fields (`topk`). */
   records?: { callee: string; fields: string[] }[];
-  /** Functions that give what makes a value when one of the methods is called (`webcam.capture`). */
+  /** Functions that give what makes a value when a method is called (`webcam.capture`). */
   sources?: { callee: string; methods: string[] }[];
   /** Parts of the library whose functions count, too (`tf.image`). */
   parts?: string[];
