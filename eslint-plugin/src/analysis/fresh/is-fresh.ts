@@ -190,9 +190,14 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   return isMadeByAll(session, callee) ? "fresh" : defaultFreshness(session, callee, owned);
 }
 
-/** A member of an interface of the program, where all that go by its name there make a value. */
+/**
+ * A member of an interface or of an abstract class of the program, where all that go by its name
+ * there make a value.
+ */
 function isMadeByAll(session: Session, { declaration, name }: Callee): boolean {
-  if (!declaration || !ts.isTypeElement(declaration)) return false;
+  const isAbstract =
+    declaration !== undefined && ts.isMethodDeclaration(declaration) && !declaration.body;
+  if (!declaration || !(isAbstract || ts.isTypeElement(declaration))) return false;
   if (declaration.getSourceFile().isDeclarationFile) return false;
   const all = implementationsOf(session.oracle, name);
   return all.length > 0 && all.every((fn) => session.summary(fn).result === "fresh");
