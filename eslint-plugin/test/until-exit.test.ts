@@ -290,4 +290,13 @@ lasting(
   [],
 );
 
+lasting(
+  "a field whose value its method ends by another name",
+  "export class Reader { mapped?: GPUBuffer; constructor(readonly d: GPUDevice) {}\n" +
+    "async read() { const b = this.d.createBuffer({ size: 4 }); this.mapped = b;\n" +
+    "await b.mapAsync(1); const n = b.getMappedRange().byteLength; b.destroy(); return n; }\n" +
+    "isBusy() { return this.mapped !== undefined; } }",
+  [],
+);
+
 test.run();

@@ -8,12 +8,13 @@ import { heirsOf, makersOf } from "../program/class-makers.ts";
 import { isOfferedByName } from "../program/entry-points.ts";
 import { isNullish, isTarget, unwrap } from "../program/syntax.ts";
 import { referencesTo } from "../program/references.ts";
+import { isEndedByName } from "../fresh/component-state.ts";
 import { joinAll } from "../fresh/join.ts";
 import type { Freshness, Session } from "../session.ts";
 
 /**
  * How fresh what a class keeps is, where it may be given it: `never` for what it is given alone,
- * which says nothing of what else the field gets.
+ * which says nothing of what else the field gets, and for what ends by another name.
  */
 export function freshnessGiven(
   session: Session,
@@ -21,6 +22,7 @@ export function freshnessGiven(
   value: ts.Expression,
 ): Freshness {
   const whole = session.freshness(value);
+  if (whole === "fresh" && isEndedByName(session, unwrap(value))) return "never";
   if (whole === "fresh" || whole === "never") return whole;
   const arms = armsOf(value);
   const given = arms.filter((arm) => isGivenNew(session, node, arm));
