@@ -46,17 +46,28 @@ function grown(session: Session, declaration: ts.VariableDeclaration): LostEntry
   });
   const value = put?.arguments[1];
   const owned = value && session.oracle.ownedAt(value);
-  if (!put || !value || owned?.shape !== "one" || !isNew(session, value, put)) return undefined;
+  if (!put || !value || !owned || !/^(one|record)$/.test(owned.shape)) return undefined;
+  if (!isNew(session, value, put)) return undefined;
   if (!mayLackScope(session, put)) return undefined;
+  const isOld = (id: ts.Identifier): boolean =>
+    id.end <= put.pos || (declaration.parent.flags & ts.NodeFlags.Const) !== 0;
   const isHandedOn = (id: ts.Identifier): boolean =>
-    id.end <= put.pos &&
+    isOld(id) &&
     !isTarget(id) &&
     !within(id, put) &&
     !onlyLooksAt(effectInside(session, session.transfer(id))) &&
-    !ts.isReturnStatement(id.parent);
+    !isGivenBack(id);
   return ids.some(isHandedOn) || asksAgain(session, table, got, home)
     ? undefined
     : { call: put, table: table.getText(), owned };
+}
+
+/** `return have`, `return have.texture`: to whoever asks, as long as it does. */
+function isGivenBack(id: ts.Node): boolean {
+  let top = id;
+  while (ts.isPropertyAccessExpression(top.parent) || ts.isNonNullExpression(top.parent))
+    top = top.parent;
+  return ts.isReturnStatement(top.parent);
 }
 
 /** Whether another place of a function has a value of the table in hand. */

@@ -1,0 +1,71 @@
+/**
+ * Records that take the place of others in a table where those do not do any more, what abstract
+ * methods make, and fields whose value ends by another name.
+ */
+import { suite } from "uvu";
+import { marked } from "./marked.ts";
+
+const test = suite("grown records");
+const finds = marked(test);
+
+const cache = (before: string, after = "", mark = ""): string =>
+  `interface Entry { w: number; texture: GPUTexture }
+export class Cache {
+  readonly #all = new Map<string, Entry>();
+  constructor(readonly d: GPUDevice) {}
+  target(name: string, w: number): GPUTexture {
+    const have = this.#all.get(name);
+    if (have && have.w === w) return have.texture;
+    ${before}
+    const texture = this.d.createTexture({ w });
+    this.#all.set(name, { w, texture });${mark}
+    ${after}
+    return texture;
+  }
+  destroy() { for (const e of this.#all.values()) e.texture.destroy(); this.#all.clear(); }
+}`;
+finds("at another size", cache("", "", " // !"), "webgpu");
+finds("ended before", cache("have?.texture.destroy();"), "webgpu");
+finds("ended after", cache("", "have?.texture.destroy();"), "webgpu");
+finds(
+  "kept for later",
+  cache("if (have) later.push(have);") + "\nconst later: Entry[] = [];",
+  "webgpu",
+);
+
+const base = (resize: string): string => `abstract class Base {
+  protected target: GPUTexture | null = null;
+  constructor(protected d: GPUDevice) {}
+  protected abstract make(w: number): GPUTexture;
+  resize(w: number): void {
+    ${resize}
+  }
+  destroy(): void { this.target?.destroy(); }
+}
+export function main(d: GPUDevice) {
+  const depth = new Depth(d);
+  addEventListener("resize", () => { depth.resize(innerWidth); });
+  return () => { depth.destroy(); };
+}
+`;
+const fresh = `export class Depth extends Base {
+  protected make(w: number): GPUTexture { return this.d.createTexture({ w }); }
+}`;
+const shared = `const all = new Map<number, GPUTexture>();
+export class Depth extends Base {
+  protected make(w: number): GPUTexture {
+    const known = all.get(w);
+    if (!known) throw new Error("none");
+    return known;
+  }
+}
+export function add(d: GPUDevice, w: number) { if (!all.has(w)) all.set(w, d.createTexture({ w })); }`;
+finds("an abstract method makes it", base("this.target = this.make(w); // !") + fresh, "webgpu");
+finds(
+  "the last one is ended",
+  base("this.target?.destroy(); this.target = this.make(w);") + fresh,
+  "webgpu",
+);
+finds("an abstract method finds it", base("this.target = this.make(w);") + shared, "webgpu");
+
+test.run();
