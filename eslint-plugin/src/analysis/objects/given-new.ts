@@ -8,9 +8,10 @@ import { heirsOf, makersOf } from "../program/class-makers.ts";
 import { isOfferedByName } from "../program/entry-points.ts";
 import { isNullish, isTarget, unwrap } from "../program/syntax.ts";
 import { referencesTo } from "../program/references.ts";
-import { isEndedByName } from "../fresh/component-state.ts";
 import { joinAll } from "../fresh/join.ts";
 import type { Freshness, Session } from "../session.ts";
+import { enclosingFunction } from "../transfer/fate.ts";
+import { areApart } from "../program/ways.ts";
 
 /**
  * How fresh what a class keeps is, where it may be given it: `never` for what it is given alone,
@@ -22,13 +23,28 @@ export function freshnessGiven(
   value: ts.Expression,
 ): Freshness {
   const whole = session.freshness(value);
-  if (whole === "fresh" && isEndedByName(session, unwrap(value))) return "never";
+  if (whole === "fresh" && isEndedByName(session, value)) return "never";
   if (whole === "fresh" || whole === "never") return whole;
   const arms = armsOf(value);
   const given = arms.filter((arm) => isGivenNew(session, node, arm));
   if (given.length === 0) return whole;
   const others = arms.filter((arm) => !given.includes(arm) && !isNullish(arm));
   return others.length === 0 ? "never" : joinAll(others.map((arm) => session.freshness(arm)));
+}
+
+/** `this.mapped = b; … b.destroy();`: on the same way, by the name that it was given by. */
+function isEndedByName(session: Session, value: ts.Expression): boolean {
+  const name = unwrap(value);
+  const source = ts.isIdentifier(name) ? session.oracle.declarationAt(name) : undefined;
+  const home = enclosingFunction(value);
+  if (!home || !source || !ts.isVariableDeclaration(source)) return false;
+  if (!ts.isIdentifier(source.name) || enclosingFunction(source) !== home) return false;
+  return referencesTo(session.oracle, source, source.name, home).some(
+    (id) =>
+      enclosingFunction(id) === home &&
+      session.transfer(id).effect === "disposes" &&
+      !areApart(name, id),
+  );
 }
 
 /** What `a ?? b`, `a || b` and `t ? a : b` may give. */
