@@ -23,6 +23,7 @@ import { fieldOfThis, reach } from "../objects/members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { isCalledInLoop, isForLoss, runsOften, surelyRunsOften } from "../trails/runs-often.ts";
+import { isHolder } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { isEffect, leaves } from "./slot-touches.ts";
 import { isStore, type Slot } from "./slots.ts";
@@ -134,12 +135,19 @@ const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolea
 };
 
 /**
- * `this.rows = load()`, where something ends rows: another list that has nothing of the one before.
+ * `this.rows = load()`: another list that has nothing of the one before. Where nobody agreed on who
+ * ends rows, something must end some.
  */
-function isMadeAnew(session: Session, { mentions }: Slot, node: ts.BinaryExpression): boolean {
+function isMadeAnew(
+  session: Session,
+  { mentions, owned }: Slot,
+  node: ts.BinaryExpression,
+): boolean {
   const value = valueGiven(node);
   if (mentions.some((m) => within(m, node.right))) return false;
-  if (mentions.every((m) => leaves(session, m))) return false;
+  const { owner } = owned;
+  const isAgreedOn = owner.policy !== "generic" || isHolder(owner, session.settings);
+  if (!isAgreedOn && mentions.every((m) => leaves(session, m))) return false;
   return session.freshness(value) === "fresh";
 }
 

@@ -122,8 +122,9 @@ function filledFreshness(
   for (const id of referencesTo(session.oracle, declaration, name, root)) {
     const { effect, fate, next } = session.transfer(id);
     if (fate.literal) return "unknown";
-    if (fate.kind === "assigned" && effect === "stores") {
-      if (stored || !isFieldStore(fate)) return "unknown";
+    const isOuter = fate.kind === "assigned" && isOuterStore(session, fate);
+    if (isOuter || (fate.kind === "assigned" && effect === "stores")) {
+      if (stored || !isOuter) return "unknown";
       stored = true;
       continue;
     }
@@ -140,9 +141,14 @@ function filledFreshness(
   return joinAll(found);
 }
 
-/** `this.kept = xs`: the one place that a list is filled for. */
-const isFieldStore = ({ node, conditional }: Fate): boolean =>
-  !conditional && ts.isBinaryExpression(node) && fieldOfThis(node.left) !== undefined;
+/** `this.kept = xs`, `kept = xs` of an outer variable: the one place that a list is filled for. */
+function isOuterStore({ oracle }: Session, { node, conditional }: Fate): boolean {
+  if (conditional || !ts.isBinaryExpression(node)) return false;
+  const { left } = node;
+  if (fieldOfThis(left)) return true;
+  const place = ts.isIdentifier(left) ? oracle.declarationAt(left) : undefined;
+  return isNamed(place) && enclosingFunction(place) !== enclosingFunction(left);
+}
 
 /** `xs.pop()`, `table.delete(key)`: what stays is as fresh as before. */
 const takesOut = ({ kind, member, node }: Fate): boolean =>

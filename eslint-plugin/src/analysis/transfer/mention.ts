@@ -9,6 +9,7 @@ import {
   isPromiseMember,
   type ContainerMethod,
 } from "../program/containers.ts";
+import { handedTo } from "./callbacks.ts";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { handsOut } from "./hands-out.ts";
@@ -19,7 +20,7 @@ import { isAnything, isHolder, isLoose, type Owner } from "../../owner.ts";
 import type { Oracle, Owned } from "../program/oracle.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { isTarget, isUsing, someWithin, unwrap } from "../program/syntax.ts";
+import { hasBody, isTarget, isUsing, someWithin, unwrap } from "../program/syntax.ts";
 import type { CallLike, FunctionWithBody } from "../program/syntax.ts";
 import { namesDescriptor } from "./made-with.ts";
 import { onlyLooksAt, transfer, type Effect, type Mention } from "./transfer.ts";
@@ -346,7 +347,7 @@ export function effectInside(session: Session, found: Transfer): Effect {
   if (isTarget(found.next)) return "nothing";
   if (inner) {
     const deeper = transferOf(session, found.next, inner);
-    const named = deeper.effect === "aliases" && inner.shape === "one" && boundTo(deeper);
+    const named = deeper.effect === "aliases" && inner.shape !== "many" && boundTo(deeper);
     return named && isOnlyRead(session, named) ? "borrows" : effectInside(session, deeper);
   }
   const { kind } = fateOf(found.next);
@@ -362,7 +363,7 @@ function boundTo({ fate }: Transfer): NamedVariable | undefined {
 }
 type NamedVariable = ts.VariableDeclaration & { name: ts.Identifier };
 
-/** Whether a variable that names an element is read, asked or lent, and by no other function. */
+/** Whether a variable that names an element is read, asked or lent, where it is or at once. */
 function isOnlyRead(session: Session, declaration: NamedVariable): boolean {
   const home = enclosingFunction(declaration);
   const ids = referencesTo(
@@ -373,8 +374,20 @@ function isOnlyRead(session: Session, declaration: NamedVariable): boolean {
   );
   return ids.every(
     (id) =>
-      enclosingFunction(id) === home &&
+      runsIn(session, id, home) &&
       !isTarget(id) &&
-      onlyLooksAt(transferOf(session, id).effect),
+      onlyLooksAt(effectInside(session, transferOf(session, id))),
   );
+}
+
+/** Whether a mention stands in a function, or in callbacks that run where it does. */
+function runsIn(session: Session, mention: ts.Node, home: ts.Node | undefined): boolean {
+  let fn = enclosingFunction(mention);
+  while (fn && fn !== home) {
+    const host = handedTo(fn);
+    const mode = host && hasBody(fn) ? session.callback(host, fn) : null;
+    if (mode !== "inline" && mode !== "scoped") return false;
+    fn = enclosingFunction(fn);
+  }
+  return fn === home;
 }

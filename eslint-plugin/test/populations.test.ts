@@ -1,0 +1,99 @@
+/**
+ * Lists of a module that another list takes the place of: populations, batches, frames.
+ */
+import { suite } from "uvu";
+import { marked } from "./marked.ts";
+
+const test = suite("populations");
+const finds = marked(test);
+
+const typed = (type: string, make: string, child: string, more = ""): string =>
+  `import { randn, type Tensor } from "tenure";
+${more}let population: ${type}[] = [];
+export function init(): void {
+  for (let i = 0; i < 10; i++) population.push(${make});
+}
+export function next(n: number): void {
+  const best = population[0];
+  const children: ${type}[] = [];
+  for (let i = 0; i < n; i++) children.push(${child});
+  population = children; // !
+}`;
+finds("tensors", typed("Tensor", "randn([3])", "best ? best.neg() : randn([3])"));
+finds(
+  "records of tensors",
+  typed(
+    "{ weights: Tensor; score: number }",
+    "{ weights: randn([3]), score: 0 }",
+    "{ weights: best!.weights.neg(), score: best!.score }",
+  ),
+);
+finds(
+  "objects that hold tensors",
+  typed(
+    "Net",
+    "new Net()",
+    "new Net()",
+    "class Net { w: Tensor = randn([3]); dispose(): void { this.w.dispose(); } }\n",
+  ),
+);
+finds(
+  "seen from a callback that runs at once",
+  `let population = [];
+function init() { for (let i = 0; i < 10; i++) population.push(tf.randomNormal([3])); }
+function next() {
+  const best = population[0];
+  const children = [];
+  for (let i = 0; i < 10; i++)
+    children.push(tf.tidy(() => best.add(tf.randomNormal([3]))));
+  population = children; // !
+}
+init();
+setInterval(next, 100);`,
+  "tfjs",
+);
+finds(
+  "of which the last are ended",
+  `let population = [];
+function init() { for (let i = 0; i < 10; i++) population.push(tf.randomNormal([3])); }
+function next() {
+  const children = [];
+  for (let i = 0; i < 10; i++) children.push(tf.randomNormal([3]));
+  tf.dispose(population);
+  population = children;
+}
+init();
+setInterval(next, 100);`,
+  "tfjs",
+);
+finds(
+  "of which some go on",
+  `let population = [];
+function init() { for (let i = 0; i < 10; i++) population.push(tf.randomNormal([3])); }
+function next() {
+  const children = [population[0]];
+  for (let i = 1; i < 10; i++) {
+    children.push(tf.randomNormal([3]));
+    population[i].dispose();
+  }
+  population = children;
+}
+init();
+setInterval(next, 100);`,
+  "tfjs",
+);
+finds(
+  "that another list has, too",
+  `let population = [], archive = [];
+function next() {
+  const children = [];
+  for (let i = 0; i < 10; i++) children.push(tf.randomNormal([3]));
+  archive.push(...population);
+  population = children;
+}
+setInterval(next, 100);
+setInterval(() => { for (const t of archive.splice(0)) t.dispose(); }, 1000);`,
+  "tfjs",
+);
+
+test.run();
