@@ -59,7 +59,9 @@ export class Depth extends Base {
     return known;
   }
 }
-export function add(d: GPUDevice, w: number) { if (!all.has(w)) all.set(w, d.createTexture({ w })); }`;
+export function add(d: GPUDevice, w: number) {
+  if (!all.has(w)) all.set(w, d.createTexture({ w }));
+}`;
 finds("an abstract method makes it", base("this.target = this.make(w); // !") + fresh, "webgpu");
 finds(
   "the last one is ended",
