@@ -110,5 +110,15 @@ brain.init();
 function draw() { brain.mutate(); }`,
   "tfjs",
 );
+finds(
+  "sums of a field that is given",
+  `class Net {
+  constructor(w) { this.w = w; }
+  sum() { return tf.tidy(() => this.w.add(tf.randomNormal([2]))); }
+  dispose() { this.w.dispose(); }
+}
+function mean(net) { return tf.tidy(() => net.sum().mean().dataSync()[0]); }`,
+  "tfjs",
+);
 
 test.run();

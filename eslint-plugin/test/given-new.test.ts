@@ -52,4 +52,16 @@ const others = {
     "export class Bird extends Brain { constructor(w: Tensor) { super(w); } }\n",
 };
 for (const [name, more] of Object.entries(others)) finds(name, lent(brain(choice, more)));
+finds(
+  "what is made for another field",
+  `import { zeros, type Tensor } from "tenure";
+export class Kept {
+  readonly #shown: Tensor;
+  #own?: Tensor;
+  constructor(given?: Tensor) { this.#shown = given ?? (this.#own = zeros([1])); }
+  size(): number { return this.#shown.size; }
+  dispose(): void { this.#own?.dispose(); }
+}`,
+);
+
 test.run();

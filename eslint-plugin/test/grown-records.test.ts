@@ -33,6 +33,30 @@ finds(
   "webgpu",
 );
 
+finds(
+  "evicted by another method",
+  cache("this.evict(name);").replace(
+    "  destroy()",
+    "  evict(n: string) { this.#all.get(n)?.texture.destroy(); this.#all.delete(n); }\n  destroy()",
+  ),
+  "webgpu",
+);
+finds(
+  "dropped by a function that gets the table",
+  "const drop = (all: Map<string, Entry>, n: string) => { " +
+    `all.get(n)?.texture.destroy(); all.delete(n); };\n${cache("drop(this.#all, name);")}`,
+  "webgpu",
+);
+finds("another size throws", cache('if (have) throw new Error("size");'), "webgpu");
+finds(
+  "a key that has the size",
+  cache("")
+    .replace("get(name)", "get(key)")
+    .replace("set(name,", "set(key,")
+    .replace("    const have", "    const key = `${name}:${w}`;\n    const have"),
+  "webgpu",
+);
+
 const base = (resize: string): string => `abstract class Base {
   protected target: GPUTexture | null = null;
   constructor(protected d: GPUDevice) {}
@@ -66,6 +90,18 @@ finds("an abstract method makes it", base("this.target = this.make(w); // !") + 
 finds(
   "the last one is ended",
   base("this.target?.destroy(); this.target = this.make(w);") + fresh,
+  "webgpu",
+);
+finds(
+  "an abstract method ends the last one",
+  base("this.free(); this.target = this.make(w);").replace(
+    "  resize(",
+    "  protected abstract free(): void;\n  resize(",
+  ) +
+    fresh.replace(
+      "  protected make",
+      "  protected free(): void { this.target?.destroy(); this.target = null; }\n  protected make",
+    ),
   "webgpu",
 );
 finds("an abstract method finds it", base("this.target = this.make(w);") + shared, "webgpu");

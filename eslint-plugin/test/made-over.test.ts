@@ -146,6 +146,16 @@ finds(
     twin.brain.weights = tf.tidy(() => other.brain.weights.mul(2));
     return [child, twin];
   }
+  ended(other) {
+    const child = new Bird();
+    child.brain.weights.dispose();
+    child.brain.weights = tf.tidy(() => other.brain.weights.mul(2));
+    const twin = new Bird();
+    const old = twin.brain.weights;
+    twin.brain.weights = tf.tidy(() => other.brain.weights.mul(2));
+    old.dispose();
+    return [child, twin];
+  }
   dispose() { this.brain.dispose(); }
 }`,
   "tfjs",

@@ -4,6 +4,7 @@
  * over the owner's default.
  */
 import ts from "typescript";
+import { soundsLikeDisposal } from "../transfer/disposes.ts";
 import { isAnything, isHolder, type CalleeSpecifier, type Owner } from "../../owner.ts";
 import { implementationsOf } from "../program/possible-callees.ts";
 import { callSitesOf } from "../program/call-sites.ts";
@@ -24,6 +25,7 @@ import { isSoleElement } from "../lists/unreached.ts";
 import {
   hasBody,
   isNullish,
+  memberName,
   someWithin,
   unwrap,
   valuesOf,
@@ -195,13 +197,18 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
  * there make a value.
  */
 function isMadeByAll(session: Session, { declaration, name }: Callee): boolean {
-  const isAbstract =
-    declaration !== undefined && ts.isMethodDeclaration(declaration) && !declaration.body;
+  const isAbstract = declaration && ts.isMethodDeclaration(declaration) && !declaration.body;
   if (!declaration || !(isAbstract || ts.isTypeElement(declaration))) return false;
+  const { parent } = declaration;
+  if (isAbstract && ts.isClassLike(parent) && parent.members.some(mayFree)) return false;
   if (declaration.getSourceFile().isDeclarationFile) return false;
   const all = implementationsOf(session.oracle, name);
   return all.length > 0 && all.every((fn) => session.summary(fn).result === "fresh");
 }
+
+/** `abstract free(): void`, which may end in a heir what another method makes. */
+const mayFree = (member: ts.ClassElement): boolean =>
+  ts.isMethodDeclaration(member) && !member.body && soundsLikeDisposal(memberName(member.name));
 
 /** Whether what a function gives is owed an end, where no protocol says so. */
 const isSurelyOwed = (session: Session, call: CallLike, callee: Callee, owned: Owned): boolean =>

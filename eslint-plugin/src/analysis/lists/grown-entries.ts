@@ -11,7 +11,8 @@ import { mayLackScope } from "../scopes/open-scopes.ts";
 import { referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
 import type { Session } from "../session.ts";
-import { isTarget, unwrap, within } from "../program/syntax.ts";
+import { isEquality, isTarget, someWithin, unwrap, within } from "../program/syntax.ts";
+import { mayFree } from "./replaced-entries.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 import { leaves, testAround } from "../program/ways.ts";
 
@@ -57,9 +58,42 @@ function grown(session: Session, declaration: ts.VariableDeclaration): LostEntry
     !within(id, put) &&
     !onlyLooksAt(effectInside(session, session.transfer(id))) &&
     !isGivenBack(id);
-  return ids.some(isHandedOn) || asksAgain(session, table, got, home)
+  const isEndedBefore = (call: ts.CallExpression): boolean =>
+    within(call, home) &&
+    call !== got &&
+    call !== put &&
+    (mayFree(session, call, table) || isGiven(session, call, table));
+  const isSettled =
+    session.oracle.facts.calls(home.getSourceFile()).some(isEndedBefore) ||
+    ids.some((id) => isWayOut(id, test)) ||
+    speaksOf(session, key, test.expression);
+  return isSettled || ids.some(isHandedOn) || asksAgain(session, table, got, home)
     ? undefined
     : { call: put, table: table.getText(), owned };
+}
+
+/** `drop(this.cache, name)`. */
+const isGiven = ({ oracle }: Session, call: ts.CallExpression, table: ts.Expression): boolean =>
+  call.arguments.some((argument) => samePlace(oracle, argument, table));
+
+/** `if (have) throw new Error("size")`, after the test that finds it good. */
+function isWayOut(id: ts.Node, test: ts.IfStatement): boolean {
+  const other = testAround(id);
+  return other !== undefined && other.pos >= test.end && leaves(other.thenStatement);
+}
+
+/** `const key = `${name}:${w}`` before `have.w === w`: another `w` never meets the entry. */
+function speaksOf({ oracle }: Session, key: ts.Expression, asked: ts.Expression): boolean {
+  const source = ts.isIdentifier(key) ? oracle.declarationAt(key) : undefined;
+  const made = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
+  if (!made || ts.isIdentifier(made)) return false;
+  const sides: string[] = [];
+  someWithin(asked, (node) => {
+    if (ts.isBinaryExpression(node) && isEquality(node))
+      sides.push(node.left.getText(), node.right.getText());
+    return false;
+  });
+  return someWithin(made, (node) => ts.isExpression(node) && sides.includes(node.getText()));
 }
 
 /** `return have`, `return have.texture`: to whoever asks, as long as it does. */

@@ -252,7 +252,7 @@ function leavesOld(
 }
 
 /** A call of what sounds as if it freed something, or of a function that speaks of the table. */
-function mayFree(session: Session, call: ts.CallExpression, table: ts.Expression): boolean {
+export function mayFree(session: Session, call: ts.CallExpression, table: ts.Expression): boolean {
   if (freeing.test(call.expression.getText())) return true;
   const { body } = session.oracle.callee(call);
   return (

@@ -138,6 +138,10 @@ function isUntouched(
   });
 }
 
-/** `copy.size + 1`: asks for a number or the like, and calls nothing. */
-const onlyReads = (read: ts.Node): boolean =>
-  ts.isExpression(read) && !/^(receiver|argument|bound|assigned)$/.test(fateOf(read).kind);
+/** `copy.size + 1`, `copy.at.x`: asks for a number or the like, and calls nothing. */
+function onlyReads(read: ts.Node): boolean {
+  if (!ts.isExpression(read)) return false;
+  const { kind, node } = fateOf(read);
+  if (kind === "read" && node !== read) return onlyReads(node);
+  return !/^(receiver|argument|bound|assigned)$/.test(kind);
+}

@@ -91,5 +91,6 @@ const defaultOf = (
 function madeAt(session: Session, value: ts.Expression): MadeInstead | undefined {
   const owned = session.oracle.ownedAt(value);
   if (!owned || isAnything(owned.owner) || isDevice(session, value)) return undefined;
+  if (ts.isBinaryExpression(unwrap(value))) return undefined; // `given ?? (this.own = make())`
   return session.freshness(value) === "fresh" ? { at: unwrap(value), owned } : undefined;
 }

@@ -121,9 +121,11 @@ function storesOf(context: FieldContext, holder: ts.Node): Map<string, Stored[]>
 
 type Note = (field: ts.Expression, value: ts.Expression, inside: boolean) => void;
 
-/** `list.push(t)`, `table.set(key, t)`. */
-function noteCall({ expression, arguments: args }: ts.CallExpression, note: Note): void {
+/** `list.push(t)`, `table.set(key, t)`; of `x.add(t)` what it gives is used, where x is no set. */
+function noteCall(call: ts.CallExpression, note: Note): void {
+  const { expression, arguments: args } = call;
   if (!ts.isPropertyAccessExpression(expression) || !puts(expression.name.text)) return;
+  if (expression.name.text === "add" && !ts.isExpressionStatement(call.parent)) return;
   for (const value of putValues(expression.name.text, args))
     note(expression.expression, value, true);
 }
