@@ -96,4 +96,29 @@ setInterval(() => { for (const t of archive.splice(0)) t.dispose(); }, 1000);`,
   "tfjs",
 );
 
+finds(
+  "records of plain JavaScript that are taken out and ended",
+  `class Tracks {
+  constructor() { this.all = []; }
+  add(v) {
+    this.all.push({ x: tf.tensor(v), n: 1 });
+    if (this.all.length > 5) {
+      const old = this.all.shift();
+      old.x.dispose();
+    }
+  }
+  drop() {
+    this.all.pop(); // !
+  }
+  clear() {
+    for (const track of this.all) track.x.dispose();
+    this.all.length = 0;
+  }
+}
+const tracks = new Tracks();
+function draw() { tracks.add([1]); if (tracks.all.length > 3) tracks.drop(); }
+function end() { tracks.clear(); }`,
+  "tfjs",
+);
+
 test.run();

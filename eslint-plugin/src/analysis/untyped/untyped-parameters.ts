@@ -21,9 +21,7 @@ export interface ParameterContext extends NameContext, References {
 
 /** A list of values such as one, or of records that hold such values. */
 export const listOfSuch = ({ shape, owner, fields }: Owned): Owned =>
-  shape === "record" && owner.policy === "generic"
-    ? { ...several(owner), each: "record", fields }
-    : several(owner);
+  shape === "record" ? { ...several(owner), each: "record", fields } : several(owner);
 
 /** What a list of no known type has in it. */
 export const elementOf = ({ owner, each, fields }: Owned): Owned =>
