@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { heirsOf, makersOf } from "../program/class-makers.ts";
 import { isOfferedByName } from "../program/entry-points.ts";
-import { isNullish, isTarget, unwrap } from "../program/syntax.ts";
+import { isNullish, isAssignment, isTarget, unwrap } from "../program/syntax.ts";
 import { referencesTo } from "../program/references.ts";
 import { joinAll } from "../fresh/join.ts";
 import type { Freshness, Session } from "../session.ts";
@@ -27,13 +27,10 @@ export function freshnessGiven(
   if (whole === "fresh" || whole === "never") return whole;
   const arms = armsOf(value);
   const given = arms.filter((arm) => isGivenNew(session, node, arm));
-  if (given.length === 0 || arms.some(isStore)) return whole; // `given ?? (this.own = make())`
+  if (given.length === 0 || arms.some(isAssignment)) return whole; // `given ?? (this.own = make())`
   const others = arms.filter((arm) => !given.includes(arm) && !isNullish(arm));
   return others.length === 0 ? "never" : joinAll(others.map((arm) => session.freshness(arm)));
 }
-
-const isStore = (arm: ts.Expression): boolean =>
-  ts.isBinaryExpression(arm) && arm.operatorToken.kind === ts.SyntaxKind.EqualsToken;
 
 /** `this.mapped = b; … b.destroy();`: on the same way, by the name that it was given by. */
 function isEndedByName(session: Session, value: ts.Expression): boolean {

@@ -176,6 +176,10 @@ export function isTarget(node: ts.Node): boolean {
   );
 }
 
+/** `x = make()`, as part of another expression. */
+export const isAssignment = (node: ts.Node): boolean =>
+  ts.isBinaryExpression(node) && assigns(node.operatorToken.kind);
+
 /** The name or `this` that a chain of accesses starts from. */
 export function rootOf(node: ts.Expression): ts.Expression {
   let root = node;

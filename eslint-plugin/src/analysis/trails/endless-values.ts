@@ -54,12 +54,12 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   if (!goesOn.has(outcome) || ts.isPropertyAccessExpression(node)) return [];
   const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
   if (!enclosingFunction(node) && !isInitial) return [];
-  const isPlainToo = countsAll && owned.owner.policy === "generic";
+  const asksLastEnd = countsAll && owned.owner.policy === "generic";
   return pathsTo(owned).flatMap((path) => {
     const trail = new Trail(session, owned);
     let where = "nowhere";
     const counts = (end: ts.Node): boolean => {
-      if (!isPlainToo || !isReplaced(session, end, node)) return true;
+      if (!asksLastEnd || !isReplaced(session, end, node)) return true;
       where = "only to replace it";
       return false;
     };

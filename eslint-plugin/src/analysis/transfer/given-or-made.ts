@@ -12,7 +12,13 @@ import { fieldOfThis, isHandled, type Member } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { isTarget, memberName, unwrap, type FunctionWithBody } from "../program/syntax.ts";
+import {
+  isAssignment,
+  isTarget,
+  memberName,
+  unwrap,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 
 /** A value that is made where none is given. */
 export interface MadeInstead {
@@ -91,6 +97,6 @@ const defaultOf = (
 function madeAt(session: Session, value: ts.Expression): MadeInstead | undefined {
   const owned = session.oracle.ownedAt(value);
   if (!owned || isAnything(owned.owner) || isDevice(session, value)) return undefined;
-  if (ts.isBinaryExpression(unwrap(value))) return undefined; // `given ?? (this.own = make())`
+  if (isAssignment(unwrap(value))) return undefined; // `given ?? (this.own = make())`
   return session.freshness(value) === "fresh" ? { at: unwrap(value), owned } : undefined;
 }
