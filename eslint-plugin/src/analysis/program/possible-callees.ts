@@ -90,6 +90,36 @@ export const implementationsOf = (oracle: Oracle, name: string): readonly Functi
   ...givenAs(oracle, name).filter((fn) => fn !== undefined),
 ];
 
+/**
+ * The functions of a program that a call of something without a type may run, by its name:
+ * `layer.forward(x)` in plain JavaScript; undefined where something else may stand for it.
+ */
+export function functionsNamed(
+  oracle: Oracle,
+  name: string,
+): readonly FunctionWithBody[] | undefined {
+  const sources = oracle.facts.of(oracle.program, sourcesOf);
+  const values = sources.flatMap((f) => oracle.facts.of(f, valuesByName).get(name) ?? []);
+  const given = values
+    .filter((value) => !isPlain(unwrap(value)))
+    .map((v) => functionHanded(oracle, v));
+  const written = sources.flatMap((f) => oracle.facts.of(f, functionsByName).get(name) ?? []);
+  const found = [...written, ...given];
+  return found.every((fn) => fn !== undefined) ? found : undefined;
+}
+
+const functionsByName = (
+  file: ts.SourceFile,
+  facts: Facts,
+): ReadonlyMap<string, readonly FunctionWithBody[]> =>
+  grouped(facts.functions(file), (fn) => nameOf(fn) ?? "");
+
+const isPlain = (value: ts.Expression): boolean =>
+  ts.isLiteralExpression(value) ||
+  ts.isObjectLiteralExpression(value) ||
+  ts.isArrayLiteralExpression(value) ||
+  ts.isNewExpression(value);
+
 const writtenAs = (oracle: Oracle, name: string): readonly FunctionWithBody[] =>
   oracle.facts
     .of(oracle.program, sourcesOf)

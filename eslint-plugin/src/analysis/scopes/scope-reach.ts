@@ -16,7 +16,7 @@ import { islandOf, type Island } from "../program/islands.ts";
 import { isMadeByLibrary } from "../fresh/is-fresh.ts";
 import { endsScope, opensScope } from "./open-scopes.ts";
 import type { Session } from "../session.ts";
-import { functionsOf } from "../program/possible-callees.ts";
+import { functionsNamed, functionsOf } from "../program/possible-callees.ts";
 import { isStranger } from "./strangers.ts";
 import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "../program/syntax.ts";
 
@@ -69,6 +69,7 @@ class Walk implements Reach {
   all = false;
   readonly functions = new Set<ts.Node>();
   readonly #session: Session;
+  readonly #givers = new Set<ts.CallExpression>();
 
   readonly #files: ReadonlySet<ts.SourceFile>;
 
@@ -92,8 +93,8 @@ class Walk implements Reach {
     const { oracle } = this.#session;
     for (const call of this.#named(spec)) {
       const callee = oracle.callee(call);
-      if (oracle.is(callee, [spec], owner)) this.#handed(call.arguments ?? []);
-      else if (!callee.declaration) this.all = true;
+      if (!callee.declaration || oracle.is(callee, [spec], owner))
+        this.#handed(call.arguments ?? []);
     }
   }
 
@@ -171,6 +172,17 @@ class Walk implements Reach {
     }
   }
 
+  /** Whether a function may run what it is given there, should that turn out to be a function. */
+  #mayRun(given: ts.Expression, { declaration, library, member }: Callee, index: number): boolean {
+    const { oracle } = this.#session;
+    if (functionHanded(oracle, given)) return true;
+    if (library ?? member) return false; // its functions without types: those it runs are known
+    const parameters = (declaration as Partial<ts.SignatureDeclaration> | undefined)?.parameters;
+    const parameter = parameters?.[index];
+    if (!parameter || parameter.dotDotDotToken || !ts.isIdentifier(parameter.name)) return true;
+    return oracle.mayBeFunction(parameter.name);
+  }
+
   #isFunction(node: ts.Expression): boolean {
     const bare = unwrap(node);
     const isName = ts.isIdentifier(bare) || ts.isPropertyAccessExpression(bare);
@@ -210,8 +222,20 @@ class Walk implements Reach {
     const { body, declaration } = callee;
     if (body) this.#add(body);
     else if (declaration && ts.isClassLike(declaration)) this.#fields(declaration);
+    else if (!declaration && !this.#isForeign(callee)) this.#called(call);
     else if (!this.#isForeign(callee)) this.#possible(declaration);
-    this.#handed(call.arguments ?? []);
+    this.#handed((call.arguments ?? []).filter((given, i) => this.#mayRun(given, callee, i)));
+  }
+
+  /** Follows what a call of something without a type may run: what the program gives its name. */
+  #called(call: CallLike): void {
+    const callee = unwrap(call.expression);
+    const name = ts.isPropertyAccessExpression(callee) ? callee.name : callee;
+    if (!ts.isIdentifier(name)) {
+      this.all = true;
+      return;
+    }
+    this.#known(functionsNamed(this.#session.oracle, name.text));
   }
 
   /** Follows what a declaration without a body may stand for, where that is known. */
@@ -219,9 +243,34 @@ class Walk implements Reach {
     const { owners } = this.#session.settings;
     // what is given to the library's functions is followed there
     if (owners.some((owner) => isMadeByLibrary(this.#session, { declaration }, owner))) return;
-    const functions = declaration && functionsOf(this.#session.oracle, declaration);
-    if (functions) for (const fn of functions) this.#add(fn);
-    else this.all = true;
+    const giver = declaration && this.#giver(declaration);
+    if (giver) this.#given(giver);
+    else this.#known(declaration && functionsOf(this.#session.oracle, declaration));
+  }
+
+  #known(functions: readonly FunctionWithBody[] | undefined): void {
+    for (const fn of functions ?? []) this.#add(fn);
+    if (!functions) this.all = true;
+  }
+
+  /** The call of code outside the program that gives a variable its value, or a part of it. */
+  #giver(declaration: ts.Declaration): ts.CallExpression | undefined {
+    const variable = ts.findAncestor(declaration, (n) => !isPartOfPattern(n));
+    if (!variable || !ts.isVariableDeclaration(variable) || !variable.initializer) return undefined;
+    const made = unwrap(variable.initializer);
+    const call = ts.isAwaitExpression(made) ? unwrap(made.expression) : made;
+    if (!ts.isCallExpression(call)) return undefined;
+    const callee = this.#session.oracle.callee(call);
+    return !callee.body && (!callee.declaration || this.#isForeign(callee)) ? call : undefined;
+  }
+
+  /** Such a call knows of no function but those it is given. */
+  #given(call: ts.CallExpression): void {
+    if (this.#givers.has(call)) return;
+    this.#givers.add(call);
+    const callee = unwrap(call.expression);
+    if (ts.isPropertyAccessExpression(callee) && callee.name.text === "bind") this.all = true;
+    else this.#handed(call.arguments);
   }
 
   /** Whether a call reaches code outside the program, which knows of no function of it. */
@@ -231,6 +280,9 @@ class Walk implements Reach {
     );
   }
 }
+
+const isPartOfPattern = (node: ts.Node): boolean =>
+  ts.isBindingElement(node) || ts.isObjectBindingPattern(node) || ts.isArrayBindingPattern(node);
 
 const declarationOf = ({ oracle }: Session, given: ts.Expression): ts.Declaration | undefined => {
   const bare = unwrap(given);
