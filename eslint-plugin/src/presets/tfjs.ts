@@ -84,6 +84,13 @@ const joins = [
 /** Functions that give a model. */
 const models = ["sequential", "model", "loadLayersModel", "loadGraphModel"];
 
+/** What makes an optimizer, below `tf.train`, and the classes of those. */
+const optimizers = ["sgd", "momentum", "adam", "adamax", "adadelta", "adagrad", "rmsprop"];
+const optimizerTypes = [
+  ...["SGDOptimizer", "MomentumOptimizer", "AdamOptimizer", "AdamaxOptimizer"],
+  ...["AdadeltaOptimizer", "AdagradOptimizer", "RMSPropOptimizer"],
+];
+
 /** Models that packages beside TensorFlow.js have ready, by package; others free nothing. */
 const readyMade: Readonly<Record<string, string>> = {
   blazeface: "BlazeFaceModel",
@@ -210,6 +217,23 @@ export const tfjs: readonly OwnerSettings[] = [
       ...["weights", "trainableWeights", "loadWeights", "setWeights"],
     ],
     adopts: ["add"],
+    lost: "repeated",
+    policy: "generic",
+  },
+  {
+    // an optimizer keeps moments of each weight, which a model it is given to does not dispose
+    noun: "optimizer",
+    types: packages.map((name): Specifier => ({
+      from: "package",
+      package: name,
+      name: optimizerTypes,
+    })),
+    library: ["@tensorflow/*"],
+    dispose: { methods: ["dispose"], functions: ["dispose"] },
+    calls: "unknown",
+    fresh: optimizers,
+    untyped: { globals: ["tf"], makes: optimizers, lists: [] },
+    args: "transfer",
     lost: "repeated",
     policy: "generic",
   },
