@@ -181,7 +181,7 @@ function nameOf(node: ts.Node): ts.Node | undefined {
 /**
  * What to look at: the field or variable that holds the value itself, or else one that holds what
  * has it. Of fields the first, which is that of the owner; of variables the last, which is the
- * farthest from where the value is made.
+ * farthest from where the value is made, but for names that a callback gives it for its own use.
  */
 function placeOf({ places }: Trail, file: ts.SourceFile): ts.Declaration | undefined {
   const here = [...places].filter(([place]) => place.getSourceFile() === file);
@@ -189,12 +189,21 @@ function placeOf({ places }: Trail, file: ts.SourceFile): ts.Declaration | undef
   const all = here.map(([place]) => place);
   return (
     direct.find(isField) ??
-    direct.findLast(isVariable) ??
+    direct.findLast((place) => isVariable(place) && !isInnerName(place, direct)) ??
     all.find(isField) ??
     all.findLast(isVariable) ??
     all.find((place) => ts.isVariableDeclaration(place)) ??
     all.find((place) => ts.isBindingElement(place) && !ts.findAncestor(place, ts.isParameter))
   );
+}
+
+/** Whether a name stands in a function inside that of another, which has the value before it. */
+function isInnerName(place: ts.Declaration, places: readonly ts.Declaration[]): boolean {
+  const inner = enclosingFunction(place);
+  return places.slice(0, places.indexOf(place)).some((earlier) => {
+    const outer = enclosingFunction(earlier);
+    return inner && outer && inner !== outer && isVariable(earlier) && within(inner, outer);
+  });
 }
 
 const isVariable = (place: ts.Declaration): boolean =>
