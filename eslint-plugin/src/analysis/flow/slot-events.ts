@@ -107,7 +107,7 @@ function isDereferenced(mention: ts.Expression): boolean {
   );
 }
 
-/** The mention in `this.xs = this.xs.slice(1)`: the store tells. */
+/** The mention in `this.xs = this.xs.slice(1)`, `… = kept.map((i) => this.xs[i])`: the store tells. */
 function isPartOfStore(session: Session, mention: ts.Expression): boolean {
   const store = ts.findAncestor(mention, ts.isBinaryExpression);
   return (
@@ -142,6 +142,8 @@ export function slotCallEvents(session: Session, frame: Frame, call: CallLike): 
 export function slotsCaptured(session: Session, frame: Frame, fn: ts.Node): void {
   for (const cell of frame.cells.slots) {
     const inner = cell.slot?.mentions.filter((m) => within(m, fn)) ?? [];
-    if (inner.some((m) => isTarget(m) || !leaves(session, m))) frame.all(cell, "escape", fn);
+    const touches = (m: ts.Expression): boolean =>
+      isTarget(m) || !(leaves(session, m) || isPartOfStore(session, m));
+    if (inner.some(touches)) frame.all(cell, "escape", fn);
   }
 }

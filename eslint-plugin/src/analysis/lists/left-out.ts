@@ -30,6 +30,7 @@ export function givesPart(session: Session, value: ts.Expression, list: ts.Expre
       node.elements.every((e) => ts.isSpreadElement(e) && givesPart(session, e.expression, list))
     );
   if (!ts.isCallExpression(node)) return false;
+  if (picksSome(session, node, list)) return true;
   const target = node.expression;
   if (ts.isPropertyAccessExpression(target) && samePlace(session.oracle, target.expression, list))
     return leavesSome(session, node);
@@ -39,6 +40,41 @@ export function givesPart(session: Session, value: ts.Expression, list: ts.Expre
   if (!body || !parameter || !ts.isIdentifier(parameter)) return false;
   const [only, ...others] = returnsOf(body);
   return only !== undefined && others.length === 0 && givesPart(session, only, parameter);
+}
+
+/** `kept.map((i) => xs[i])`, where `kept` is what a filter leaves of places. */
+function picksSome(session: Session, call: ts.CallExpression, list: ts.Expression): boolean {
+  const { oracle } = session;
+  const [given] = call.arguments;
+  const target = unwrap(call.expression);
+  const fn = given && functionHanded(oracle, given);
+  if (!fn || !ts.isPropertyAccessExpression(target) || target.name.text !== "map") return false;
+  const [only, ...others] = returnsOf(fn);
+  const element = only && unwrap(only);
+  const place = fn.parameters[0]?.name;
+  if (!element || !place || others.length > 0 || !ts.isElementAccessExpression(element))
+    return false;
+  const index = unwrap(element.argumentExpression);
+  return (
+    samePlace(oracle, element.expression, list) &&
+    ts.isIdentifier(index) &&
+    oracle.declarationAt(index) === place.parent &&
+    isFiltered(session, target.expression)
+  );
+}
+
+/** `places.filter(…)`, or a constant that is given that. */
+function isFiltered({ oracle }: Session, places: ts.Expression): boolean {
+  const bare = unwrap(places);
+  const named = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  const isConstant = named && (ts.getCombinedNodeFlags(named) & ts.NodeFlags.Const) !== 0;
+  const made = isConstant && ts.isVariableDeclaration(named) ? named.initializer : undefined;
+  const call = made ? unwrap(made) : bare;
+  return (
+    ts.isCallExpression(call) &&
+    oracle.callee(call).builtin &&
+    calleeNameNode(call)?.text === "filter"
+  );
 }
 
 /**
