@@ -204,7 +204,8 @@ function isHelper(
 
 /**
  * Whether a place in a nested function is reached after the function of the frame has ended. The
- * functions in `asked` are answered for elsewhere: helpers may call one another.
+ * functions in `asked` are answered for elsewhere: helpers may call one another. One that has itself
+ * called later goes on for good, `requestAnimationFrame((now) => frame(now))` in `frame`.
  */
 function isKeptBy(
   session: Session,
@@ -213,12 +214,13 @@ function isKeptBy(
   listens: boolean,
   asked: Set<ts.Node>,
 ): boolean {
+  let isLater = false;
   for (let at = enclosingFunction(id); at && at !== frame.root; at = enclosingFunction(at)) {
-    if (asked.has(at)) return false;
-    const outlives = handedTo(at)
-      ? modeOf(session, frame, at, listens) === "outlives"
-      : !isHelper(session, frame, at, listens, asked);
-    if (outlives) return true;
+    if (asked.has(at)) return isLater && listens;
+    const mode = handedTo(at) ? modeOf(session, frame, at, listens) : "helper";
+    if (mode === "outlives") return true;
+    if (mode === "helper" && !isHelper(session, frame, at, listens, asked)) return true;
+    isLater ||= mode === "later";
   }
   return false;
 }
