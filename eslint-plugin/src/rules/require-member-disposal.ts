@@ -138,7 +138,15 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
     },
   },
   defaults: { requireDispose: false },
-  check(file, options, report) {
+  check(file, options, tellOf) {
+    const told = new Set<string>();
+    const report: typeof tellOf = (finding) => {
+      const { mark, data } = finding;
+      const field = data?.["field"];
+      const place = `${String(mark.start)} ${typeof field === "string" ? field : ""}`;
+      if (!told.has(place)) tellOf(finding);
+      told.add(place);
+    };
     const tell = ({ label, at, noun, ending, endless: other }: LeftBehind): void => {
       report({
         mark: markOf(unwrap(at)),
