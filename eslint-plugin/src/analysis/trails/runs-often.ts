@@ -9,7 +9,7 @@ import { functionValue, handedTo, isEventHandler } from "../transfer/callbacks.t
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isExported } from "../program/exported.ts";
 import { isCalledThrough } from "../scopes/layer-calls.ts";
-import type { Owned } from "../program/oracle.ts";
+import type { Oracle, Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
 import {
   calleeNameNode,
@@ -22,6 +22,7 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "../program/syntax.ts";
+import { frameStarters } from "./frame-loops.ts";
 import { isForSame, isOnOtherWay, tellsOfChange } from "../program/ways.ts";
 
 /** Names of functions that are made to run again and again. */
@@ -76,6 +77,7 @@ export function pilesUp(session: Session, { owner }: Owned, at: ts.Node): boolea
 
 /** Whether a function is known to run more than once, by its name or by its callers. */
 export function surelyRunsOften(session: Session, place: ts.Node): boolean {
+  if (startsFrames(session.oracle, place)) return false;
   if (ts.isSetAccessorDeclaration(place) || isEventHandler(place)) return true;
   if (handedTo(place)) return isHandler(session, place);
   const name = nameOf(place);
@@ -83,6 +85,12 @@ export function surelyRunsOften(session: Session, place: ts.Node): boolean {
   if (isOftenByName(session, place) || makesAnew(session, place)) return true;
   return isCalledThrough(session, place) || isCalledAgain(session, place, 0);
 }
+
+/** Whether a function starts a loop of frames: a second one beside it would be of no use. */
+const startsFrames = (oracle: Oracle, fn: ts.Node): boolean => {
+  const { facts, program } = oracle;
+  return facts.once(program, frameStarters, () => frameStarters(oracle)).has(fn);
+};
 
 /** `resize()`, unless all that calls it makes something ready. */
 const makesAnew = (session: Session, fn: FunctionWithBody): boolean =>
@@ -140,7 +148,7 @@ function isRoute(host: CallLike): boolean {
 
 /** Whether the program calls a function in a loop, from itself, or from one that runs often. */
 function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
-  if (!hasBody(fn) || depth > 3) return false;
+  if (!hasBody(fn) || depth > 3 || startsFrames(session.oracle, fn)) return false;
   const { calls: named, values } = callSitesOf(session.oracle, fn, "program");
   const kept = values.map((value) => callsByProperty(session.oracle, value));
   const calls = [...named, ...kept.flat()];
