@@ -60,7 +60,9 @@ export function runsOften(session: Session, place: ts.Node, bare = false): boole
   if ((place.parameters.length === 0 && !bare) || once.test(name)) return false;
   const { calls, values } = callSitesOf(session.oracle, place, "program");
   if (calls.some(isInConstructor)) return false;
-  if (calls.length > 0 && calls.every((c) => isOncePerPart(session, c) || isOnNew(c))) return false;
+  const isFirst = (call: CallLike): boolean =>
+    isOncePerPart(session, call) || isOnNew(call) || isForFirst(call, enclosingFunction(call));
+  if (calls.length > 0 && calls.every(isFirst)) return false;
   // called by who knows whom
   return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
 }
@@ -205,12 +207,10 @@ function isStraight(site: ts.Node, caller: ts.Node): boolean {
 }
 
 /** `if (!this.compute) { this.make(); … }`: what is made where nothing is there yet comes once. */
-function isForFirst(site: ts.Node, caller: ts.Node): boolean {
+function isForFirst(site: ts.Node, caller: ts.Node | undefined): boolean {
   const test = ts.findAncestor(site, (n) => n === caller || ts.isIfStatement(n));
   if (!test || !ts.isIfStatement(test) || !within(site, test.thenStatement)) return false;
-  return /^!(this\.)?[\w#$]+$|^(this\.)?[\w#$]+ ?={2,3} ?(null|undefined)$/.test(
-    test.expression.getText(),
-  );
+  return /^!(this\.)?[\w#$]+$|^[\w#$.]+ ?={2,3} ?(null|undefined)$/.test(test.expression.getText());
 }
 
 /** `device.lost.then(() => this.init())`: what there was before is gone with its device. */
