@@ -1,7 +1,7 @@
 /**
  * Frame loops: functions that have themselves called for each frame, and what starts one. A button
  * that does so is pressed once, since a second loop beside the first would be of no use. Used by
- * `runs-often.ts`.
+ * `runs-often.ts` and `made-again.ts`.
  */
 import ts from "typescript";
 import { callsNamed } from "../program/call-index.ts";
@@ -20,8 +20,13 @@ import {
 
 const asksFrame = "requestAnimationFrame";
 
-/** The functions of a program that start a loop of frames, which nothing in it stops. */
-export function frameStarters(oracle: Oracle): ReadonlySet<ts.Node> {
+/** Whether a function starts a loop of frames, which nothing in the program stops. */
+export function startsFrames(oracle: Oracle, fn: ts.Node): boolean {
+  const { facts, program } = oracle;
+  return facts.once(program, frameStarters, () => frameStarters(oracle)).has(fn);
+}
+
+function frameStarters(oracle: Oracle): ReadonlySet<ts.Node> {
   const starters = new Set<ts.Node>();
   if (callsNamed(oracle, "cancelAnimationFrame").length > 0) return starters;
   for (const loop of loopsOf(oracle)) {

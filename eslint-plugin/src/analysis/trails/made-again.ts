@@ -14,6 +14,7 @@ import { lineage } from "../objects/holders.ts";
 import { isLeftHere } from "./left-locals.ts";
 import { isForPool, leavesItsPlace } from "./left-places.ts";
 import { fieldOfThis, type Member } from "../objects/members.ts";
+import { startsFrames } from "./frame-loops.ts";
 import { calledWith, isForStart } from "./runs-often.ts";
 import type { Session } from "../session.ts";
 import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "../program/syntax.ts";
@@ -122,7 +123,7 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
   const fn = enclosingFunction(at);
   if (!fn || ts.isConstructorDeclaration(fn) || depth > furthest) return false;
   if (ts.isSetAccessorDeclaration(fn)) return true;
-  if (asksForDevice(session, fn)) return false;
+  if (asksForDevice(session, fn) || startsFrames(session.oracle, fn)) return false;
   if (isEventHandler(fn)) return true;
   const host = handedTo(fn);
   if (host)

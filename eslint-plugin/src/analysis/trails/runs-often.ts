@@ -9,7 +9,7 @@ import { functionValue, handedTo, isEventHandler } from "../transfer/callbacks.t
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isExported } from "../program/exported.ts";
 import { isCalledThrough } from "../scopes/layer-calls.ts";
-import type { Oracle, Owned } from "../program/oracle.ts";
+import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
 import {
   calleeNameNode,
@@ -22,7 +22,7 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "../program/syntax.ts";
-import { frameStarters } from "./frame-loops.ts";
+import { startsFrames } from "./frame-loops.ts";
 import { isForSame, isOnOtherWay, tellsOfChange } from "../program/ways.ts";
 
 /** Names of functions that are made to run again and again. */
@@ -87,12 +87,6 @@ export function surelyRunsOften(session: Session, place: ts.Node): boolean {
   if (isOftenByName(session, place) || makesAnew(session, place)) return true;
   return isCalledThrough(session, place) || isCalledAgain(session, place, 0);
 }
-
-/** Whether a function starts a loop of frames: a second one beside it would be of no use. */
-const startsFrames = (oracle: Oracle, fn: ts.Node): boolean => {
-  const { facts, program } = oracle;
-  return facts.once(program, frameStarters, () => frameStarters(oracle)).has(fn);
-};
 
 /** `resize()`, unless all that calls it makes something ready. */
 const makesAnew = (session: Session, fn: FunctionWithBody): boolean =>
