@@ -232,7 +232,7 @@ export const tfjs: readonly OwnerSettings[] = [
     dispose: { methods: ["dispose"], functions: ["dispose"] },
     calls: "unknown",
     fresh: optimizers,
-    untyped: { globals: ["tf"], makes: optimizers, lists: [] },
+    untyped: { globals: ["tf"], parts: ["train"], makes: optimizers, lists: [] },
     args: "transfer",
     lost: "repeated",
     policy: "generic",

@@ -246,13 +246,15 @@ const starts = new RegExp(
  * `lock.unlock()`, `patch.on("hide", () => …)`, `server.listen()`: a resource that is ended by
  * another name, or is given a function to call later, or set going, for which it lives on.
  */
-function livesOn({ oracle }: Session, call: ts.CallExpression, owner: Owner): boolean {
+function livesOn(session: Session, call: ts.CallExpression, owner: Owner): boolean {
   if (!isLoose(owner)) return false;
+  const { oracle } = session;
   const { expression, arguments: given } = call;
   const { body } = oracle.callee(call);
   const text = ts.isPropertyAccessExpression(expression) ? expression.name.text : "";
   const isKept = (a: ts.Expression, i: number): boolean =>
     (ts.isArrowFunction(unwrap(a)) || ts.isFunctionExpression(unwrap(a))) &&
+    session.callback(call, a) !== "scoped" &&
     (!body || starts.test(text) || !isOnlyCalled(oracle, body, i));
   if (given.some(isKept)) return true;
   if (text === "") return false;
