@@ -97,4 +97,16 @@ reports(
   "reported",
 );
 
+reports(
+  "a static field beside those that a static end frees, told once",
+  "export class Demo {\nprivate static shown: GPUBuffer;\nprivate static read: GPUBuffer;\n" +
+    "static init(device: GPUDevice): void {\n" +
+    "this.shown = device.createBuffer({ size: 4, usage: 1 });\n" +
+    "this.read = device.createBuffer({ size: 4, usage: 1 }); }\n" +
+    "static destroy(): void { this.read.destroy(); }\n" +
+    "static size(): number { return this.shown.size; } }",
+  ["require-member-disposal"],
+  "reported",
+);
+
 test.run();
