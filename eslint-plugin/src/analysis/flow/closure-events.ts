@@ -204,8 +204,8 @@ function isHelper(
 
 /**
  * Whether a place in a nested function is reached after the function of the frame has ended. The
- * functions in `asked` are answered for elsewhere: helpers may call one another. One that has itself
- * called later goes on for good, `requestAnimationFrame((now) => frame(now))` in `frame`.
+ * functions in `asked` are answered for elsewhere: helpers may call one another. One that has
+ * itself called later goes on for good, `requestAnimationFrame((now) => frame(now))` in `frame`.
  */
 function isKeptBy(
   session: Session,

@@ -107,7 +107,7 @@ function isDereferenced(mention: ts.Expression): boolean {
   );
 }
 
-/** The mention in `this.xs = this.xs.slice(1)`, `… = kept.map((i) => this.xs[i])`: the store tells. */
+/** The mention in `this.xs = this.xs.slice(1)`, or in a callback there: the store tells. */
 function isPartOfStore(session: Session, mention: ts.Expression): boolean {
   const store = ts.findAncestor(mention, ts.isBinaryExpression);
   return (
