@@ -138,6 +138,8 @@ test("the tfjs preset names what TensorFlow.js has", () => {
     ...["layers", "inputs", "outputs", "input", "output", "getLayer", "apply", "weights"],
     ...["trainableWeights", "loadWeights", "setWeights", "optimizer"],
     ...["sequential", "model", "loadLayersModel", "loadGraphModel"],
+    // of releases before 1.0
+    ...["Model", "FrozenModel", "loadModel", "loadFrozenModel"],
     ...["BlazeFaceModel", "BodyPix", "BodySegmenter", "FaceDetector", "FaceLandmarksDetector"],
     ...["HandDetector", "KNNClassifier", "ObjectDetection", "PoseDetector", "PoseNet"],
     ...["SemanticSegmentation", "load", "create", "createDetector", "createSegmenter"],

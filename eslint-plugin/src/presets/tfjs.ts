@@ -81,8 +81,11 @@ const joins = [
   ...["lessEqual", "logicalAnd", "logicalOr", "gather", "prelu"],
 ];
 
-/** Functions that give a model. */
-const models = ["sequential", "model", "loadLayersModel", "loadGraphModel"];
+/** Functions that give a model; the last two those of releases before 1.0. */
+const models = [
+  ...["sequential", "model", "loadLayersModel", "loadGraphModel"],
+  ...["loadModel", "loadFrozenModel"],
+];
 
 /** What makes an optimizer, below `tf.train`, and the classes of those. */
 const optimizers = ["sgd", "momentum", "adam", "adamax", "adadelta", "adagrad", "rmsprop"];
@@ -202,9 +205,13 @@ export const tfjs: readonly OwnerSettings[] = [
       ...packages.map((name): Specifier => ({
         from: "package",
         package: name,
-        name: ["LayersModel", "Sequential"],
+        name: ["LayersModel", "Sequential", "Model"],
       })),
-      { from: "package", package: "@tensorflow/tfjs-converter", name: "GraphModel" },
+      {
+        from: "package",
+        package: "@tensorflow/tfjs-converter",
+        name: ["GraphModel", "FrozenModel"],
+      },
     ],
     library: ["@tensorflow/*"],
     dispose: { methods: ["dispose"], functions: ["dispose"] },
