@@ -110,6 +110,7 @@ function keepsGiven(
   const parameter = body?.parameters[argumentOf(call, given)?.index ?? -1];
   if (!body || !parameter || parameter.dotDotDotToken || isAsync(body) || hops >= mostHops)
     return true;
+  if (ts.isParameterPropertyDeclaration(parameter, parameter.parent)) return true;
   const { name } = parameter;
   if (!ts.isIdentifier(name)) return true;
   return referencesTo(session.oracle, parameter, name, body).some(
