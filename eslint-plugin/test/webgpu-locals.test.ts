@@ -134,4 +134,22 @@ const stored = (name: string): string =>
   "draw(p: GPURenderPassEncoder) { if (this.g) p.setBindGroup(0, this.g); } }";
 webgpu("a bind group that takes the place of another", stored("setLook"), [R]);
 webgpu("a bind group that is made once", stored("setup"), []);
+/** A font whose bind group uses a buffer that has no other name. */
+const font = (constructor: string): string =>
+  `export class Font { ${constructor} size() { return 1; } }
+declare const layout: GPUBindGroupLayout;
+export function make(d: GPUDevice): Font {
+const chars = d.createBuffer({ size: 4 });
+const group = d.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer: chars } }] });
+return new Font(group); }`;
+webgpu(
+  "what a bind group in a field uses",
+  font("constructor(readonly group: GPUBindGroup) {}"),
+  [],
+);
+webgpu(
+  "what a bind group uses that nobody keeps",
+  font("constructor(group: GPUBindGroup) { if (group.label) return; }"),
+  [R],
+);
 test.run();
