@@ -64,4 +64,30 @@ reports("one that starts none", button("", ""), ["require-member-disposal"]);
 reports("one that stops it first", button("cancelAnimationFrame(asked);", "frame();"), [
   "require-member-disposal",
 ]);
+/** Something that is made ready inside of something of the same kind. */
+const inner = `interface Runner { init(): Promise<void>; Destroy(): Promise<void>; }
+declare const device: GPUDevice;
+class Field {
+readonly texture: GPUTexture;
+constructor(d: GPUDevice) {
+this.texture = d.createTexture({ size: [1], format: "rgba8unorm", usage: 4 });
+}
+destroy(): void { this.texture.destroy(); }
+}
+export class Fluid implements Runner {
+field!: Field;
+async init(): Promise<void> { await this.initField(); }
+async initField(): Promise<void> {
+this.field = await Promise.resolve(new Field(device));
+}
+async Destroy(): Promise<void> { this.field.destroy(); }
+}
+export class Framed implements Runner {
+constructor(private readonly runner: Runner) {}
+async init(): Promise<void> { await this.runner.init(); }
+async Destroy(): Promise<void> { await this.runner.Destroy(); }
+}
+export async function handle(r: Runner): Promise<void> { await r.init(); await r.Destroy(); }
+export const show = (): Promise<void> => handle(new Framed(new Fluid()));`;
+reports("something that makes ready what is in it", inner, []);
 test.run();

@@ -163,6 +163,7 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
       if (!next) return false;
       return isInLoop(turns.parent, next) || isCalledAgain(session, next, depth + 1);
     }
+    if (within(site, fn) && isOnOther(site, fn)) return false;
     if (within(site, fn) || isHandedToRepeat(site) || isEventHandler(functionValue(site)))
       return true;
     if (isInLoop(site, caller)) return true;
@@ -241,6 +242,13 @@ function isOnNew(site: ts.Node): boolean {
   const last = given.at(-1);
   return last !== undefined && ts.isNewExpression(last);
 }
+
+/** `this.inner.setUp()` in a `setUp()`: the same of another object. */
+const isOnOther = (site: ts.Node, fn: ts.Node): boolean =>
+  isOfObject(fn) &&
+  ts.isCallExpression(site) &&
+  ts.isPropertyAccessExpression(site.expression) &&
+  site.expression.expression.kind !== ts.SyntaxKind.ThisKeyword;
 
 /** A method, of a class or of an object: what it fills is of the object it is called on. */
 const isOfObject = (fn: ts.Node): boolean =>
