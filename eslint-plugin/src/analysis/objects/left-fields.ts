@@ -4,7 +4,10 @@
  * disposal, as `partial-records.ts` is by the one about members.
  */
 import ts from "typescript";
-import { nameOf } from "../program/call-sites.ts";
+import { callSitesOf, nameOf } from "../program/call-sites.ts";
+import { partGiven } from "../flow/gathers.ts";
+import { valuesGiven } from "../program/possible-callees.ts";
+import { enclosingFunction } from "../transfer/fate.ts";
 import { madeInstead } from "../transfer/given-or-made.ts";
 import { endsElements } from "./ended-elements.ts";
 import { effectInside } from "../transfer/mention.ts";
@@ -12,7 +15,15 @@ import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { hasBody, memberName, type FunctionWithBody } from "../program/syntax.ts";
+import {
+  hasBody,
+  memberName,
+  rootOf,
+  someWithin,
+  unwrap,
+  within,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 
 /** A field that the end of its record forgets. */
 export interface LeftField {
@@ -37,13 +48,19 @@ export function leftFields(session: Session, file: ts.SourceFile): LeftField[] {
   const found: LeftField[] = [];
   for (const fn of session.oracle.facts.nodes<ts.FunctionLikeDeclaration>(file, ...functions)) {
     if (!hasBody(fn) || !isMadeToEnd(fn)) continue;
-    for (const parameter of fn.parameters) {
-      const owned = session.oracle.ownedAt(parameter.name);
+    for (const record of [...fn.parameters, ...partsOf(session, fn)]) {
+      const owned = session.oracle.ownedAt(record.name);
       if (owned?.shape !== "record") continue;
-      const ends = endsOf(session, fn, parameter);
-      const field = ends && owned.fields.find((f) => !ends.has(f) && !isGiven(session, file, f));
-      const at = fn.name ?? parameter.name;
-      if (!ends || field === undefined || ![...ends.values()].includes(true)) continue;
+      const ends = endsOf(session, fn, record);
+      if (!ends || ![...ends.values()].includes(true) || isOfPart(session, fn, record.name, ends))
+        continue;
+      const isLeft = (f: string): boolean =>
+        ts.isParameter(record)
+          ? !isGiven(session, file, f)
+          : isMade(session, fn, owned, f, [...ends.keys()]);
+      const field = owned.fields.find((f) => !ends.has(f) && isLeft(f));
+      const at = fn.name ?? record.name;
+      if (field === undefined) continue;
       // asked last: it walks through all callers
       if (mayLackScope(session, fn.body)) found.push({ fn: nameOf(fn) ?? "", field, at, owned });
     }
@@ -57,6 +74,78 @@ const functions = [
   ts.SyntaxKind.ArrowFunction,
   ts.SyntaxKind.MethodDeclaration,
 ] as const;
+
+/** `endColor(mesh)`, which ends `mesh.colorBuffer`: who ends a part says so by its name. */
+function isOfPart(
+  { oracle }: Session,
+  fn: FunctionWithBody,
+  record: ts.Node,
+  ends: ReadonlyMap<string, boolean>,
+): boolean {
+  const part = /[A-Z].*/.exec(nameOf(fn) ?? "")?.[0].toLowerCase();
+  if (part === undefined || oracle.typeName(record).toLowerCase().includes(part)) return false;
+  return [...ends.keys()].some((field) => field.toLowerCase().includes(part.replace(/s$/, "")));
+}
+
+/** `const g = mesh.gpu;` in a function that is given the mesh: a record that is part of it. */
+function partsOf({ oracle }: Session, fn: FunctionWithBody): ts.VariableDeclaration[] {
+  const isGivenTo = (at: ts.VariableDeclaration): boolean => {
+    const value = at.initializer && unwrap(at.initializer);
+    const root = value && ts.isPropertyAccessExpression(value) ? rootOf(value) : undefined;
+    const source = root && ts.isIdentifier(root) ? oracle.declarationAt(root) : undefined;
+    return source !== undefined && ts.isParameter(source) && source.parent === fn;
+  };
+  return oracle.facts
+    .variables(fn.getSourceFile())
+    .filter((at) => within(at, fn) && enclosingFunction(at) === fn && isGivenTo(at));
+}
+
+/**
+ * Whether the program makes what such a field of a part holds, by what records are given that have
+ * one of the ended fields too, and no caller speaks of it, who may end it as well.
+ */
+function isMade(
+  session: Session,
+  fn: FunctionWithBody,
+  { owner }: Owned,
+  field: string,
+  ended: readonly string[],
+): boolean {
+  const { oracle } = session;
+  const isAlike = (value: ts.Expression): boolean => {
+    const { parent } = value;
+    if (ts.isBinaryExpression(parent) && ts.isPropertyAccessExpression(parent.left))
+      return oracle.ownedAt(parent.left.expression)?.fields.some((f) => ended.includes(f)) ?? false;
+    const literal = ts.findAncestor(value, ts.isObjectLiteralExpression);
+    return literal !== undefined && ended.some((name) => partGiven(literal, name) !== undefined);
+  };
+  const given = valuesGiven(oracle, field).filter(
+    (value) => oracle.ownedAt(value)?.owner === owner && isAlike(value),
+  );
+  const speaks = (at: ts.Node): boolean =>
+    ts.isPropertyAccessExpression(at) && at.name.text === field;
+  return (
+    given.some((value) => isNew(session, value)) &&
+    given.every((value) => isNew(session, value) || session.freshness(value) !== "borrowed") &&
+    callSitesOf(oracle, fn, "program").calls.every((call) => {
+      const caller = enclosingFunction(call);
+      return caller === undefined || !someWithin(caller, speaks);
+    })
+  );
+}
+
+/** A new value, or the name of one, or none. */
+function isNew(session: Session, value: ts.Expression): boolean {
+  const bare = unwrap(value);
+  if (session.freshness(bare) === "fresh") return true;
+  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+  return (
+    source !== undefined &&
+    ts.isVariableDeclaration(source) &&
+    source.initializer !== undefined &&
+    session.freshness(source.initializer) === "fresh"
+  );
+}
 
 /** `create(device) { return { device, … }; }`: what every such record of a file is given. */
 function isGiven(session: Session, file: ts.SourceFile, field: string): boolean {
@@ -81,7 +170,7 @@ export const mayListOthers = ({ oracle }: Session, list: ts.Expression): boolean
 function endsOf(
   session: Session,
   fn: FunctionWithBody,
-  parameter: ts.ParameterDeclaration,
+  record: ts.ParameterDeclaration | ts.VariableDeclaration,
 ): ReadonlyMap<string, boolean> | undefined {
   const ends = new Map<string, boolean>();
   const note = (field: string, mention: ts.Expression): void => {
@@ -90,9 +179,10 @@ function endsOf(
       (!mayListOthers(session, mention) && endsElements(session, mention));
     ends.set(field, ended || ends.get(field) === true);
   };
-  const { name } = parameter;
+  const { name } = record;
   if (ts.isIdentifier(name)) {
-    for (const { parent } of referencesTo(session.oracle, parameter, name, fn)) {
+    for (const { parent } of referencesTo(session.oracle, record, name, fn)) {
+      if (parent === record) continue;
       if (!ts.isPropertyAccessExpression(parent)) return undefined;
       note(parent.name.text, parent);
     }

@@ -99,8 +99,7 @@ export function functionsNamed(
   name: string,
 ): readonly FunctionWithBody[] | undefined {
   const sources = oracle.facts.of(oracle.program, sourcesOf);
-  const values = sources.flatMap((f) => oracle.facts.of(f, valuesByName).get(name) ?? []);
-  const given = values
+  const given = valuesGiven(oracle, name)
     .filter((value) => !isPlain(unwrap(value)))
     .map((v) => functionHanded(oracle, v));
   const written = sources.flatMap((f) => oracle.facts.of(f, functionsByName).get(name) ?? []);
@@ -127,10 +126,13 @@ const writtenAs = (oracle: Oracle, name: string): readonly FunctionWithBody[] =>
 
 /** What properties of a name are given that is not written there; undefined where nobody knows. */
 const givenAs = (oracle: Oracle, name: string): readonly (FunctionWithBody | undefined)[] =>
+  valuesGiven(oracle, name).map((value) => functionHanded(oracle, value));
+
+/** What properties of a name are given, all over the program, other than functions written there. */
+export const valuesGiven = (oracle: Oracle, name: string): readonly ts.Expression[] =>
   oracle.facts
     .of(oracle.program, sourcesOf)
-    .flatMap((file) => oracle.facts.of(file, valuesByName).get(name) ?? [])
-    .map((value) => functionHanded(oracle, value));
+    .flatMap((file) => oracle.facts.of(file, valuesByName).get(name) ?? []);
 
 const implementationsIn = (
   file: ts.SourceFile,
