@@ -125,6 +125,7 @@ function isMade(
   const speaks = (at: ts.Node): boolean =>
     ts.isPropertyAccessExpression(at) && at.name.text === field;
   return (
+    !someWithin(fn, speaks) &&
     given.some((value) => isNew(session, value)) &&
     given.every((value) => isNew(session, value) || session.freshness(value) !== "borrowed") &&
     callSitesOf(oracle, fn, "program").calls.every((call) => {
