@@ -11,6 +11,7 @@ import type { Problem } from "../analysis/flow/flow.ts";
 import { endedByThen } from "../analysis/flow/then-endings.ts";
 import { pilesUp } from "../analysis/trails/runs-often.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
+import { livesInLoop } from "../analysis/flow/endless-loops.ts";
 import { endsDevice } from "../analysis/objects/endings.ts";
 import { lasts } from "../analysis/transfer/keeps.ts";
 import { halfEnded } from "../analysis/objects/half-ended.ts";
@@ -159,6 +160,8 @@ function reportLeaks(
     const { cell, exit, site } = problem;
     if (isFreedByScope(file, cell.owned, site.value)) continue;
     if (goesWithDevice(file, problem)) continue;
+    if (cell.owned.owner.policy === "generic" && livesInLoop(file.session, cell, site.value))
+      continue;
     const whole = wholeOf(file, problem);
     if (whole && (told.has(whole) || isEndedWhole(file, whole))) continue;
     if (whole) told.add(whole);

@@ -30,6 +30,8 @@ const often = new RegExp(
   "^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)|" +
     "^(mouse|key|touch)(Pressed|Released|Clicked|Dragged|Moved|Typed|Started|Ended)$",
 );
+/** Ends of names of functions that begin something: `renderStart`. */
+const begins = /(Start|Begin|Init|Initiali[sz]e|Set[uU]p|Ready)$/;
 /** Names of functions that make anew what is there already. */
 const anew =
   /^#?_?(on_?|handle_?)?(re_?size|set_?size|re_?create|re_?build|re_?alloc)([A-Z_]|ate|$)/i;
@@ -57,14 +59,42 @@ export function runsOften(session: Session, place: ts.Node, bare = false): boole
   const name = nameOf(place);
   if (handedTo(place) || name === undefined || !hasBody(place)) return false;
   if (memberOfScript(place)) return false; // anything may have a method of that name
-  if ((place.parameters.length === 0 && !bare) || once.test(name)) return false;
+  if ((place.parameters.length === 0 && !bare) || once.test(name) || begins.test(name))
+    return false;
   const { calls, values } = callSitesOf(session.oracle, place, "program");
   if (calls.some(isInConstructor)) return false;
-  const isFirst = (call: CallLike): boolean =>
-    isOncePerPart(session, call) || isOnNew(call) || isForFirst(call, enclosingFunction(call));
-  if (calls.length > 0 && calls.every(isFirst)) return false;
+  if (calls.length > 0 && calls.every((call) => isFirstCall(session, call))) return false;
   // called by who knows whom
   return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
+}
+
+/** Whether a call runs a function for the first time, or a method for each object once. */
+function isFirstCall(session: Session, call: CallLike, depth = 0): boolean {
+  const caller = enclosingFunction(call);
+  if (isOncePerPart(session, call) || isOnNew(call) || isForFirst(call, caller)) return true;
+  if (!caller || !hasBody(caller) || !isOfThis(call) || depth > 2)
+    return isOnLocalNew(session, call);
+  const { calls, values } = callSitesOf(session.oracle, caller, "program");
+  return (
+    calls.length > 0 &&
+    values.length === 0 &&
+    calls.every((site) => isFirstCall(session, site, depth + 1))
+  );
+}
+
+/** `const mesh = new Mesh(device); mesh.load(data);`, outside of any loop between the two. */
+function isOnLocalNew(session: Session, call: CallLike): boolean {
+  const root = rootOf(call.expression);
+  const source = ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;
+  const made = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
+  const home = homeOfReceiver(session, call);
+  return (
+    made !== undefined &&
+    ts.isNewExpression(unwrap(made)) &&
+    home !== undefined &&
+    within(call, home) &&
+    !isInLoop(call, home)
+  );
 }
 
 /**
@@ -95,7 +125,7 @@ const makesAnew = (session: Session, fn: FunctionWithBody): boolean =>
 /** `update()`; nothing is known of a `process()` that all who call it make something ready with. */
 function isOftenByName(session: Session, fn: ts.Node): boolean {
   const name = nameOf(fn) ?? "";
-  if (!often.test(name)) return false;
+  if (!often.test(name) || (!/^(on|handle)/.test(name) && begins.test(name))) return false;
   return !/^process/.test(name) || !hasBody(fn) || !isForReady(session, fn);
 }
 
