@@ -6,7 +6,7 @@ import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Fact } from "./conditions.ts";
 import type { Site } from "./events.ts";
-import { someWithin, unwrap } from "../program/syntax.ts";
+import { someWithin, unwrap, within } from "../program/syntax.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 
 /** Possibilities, one bit each. */
@@ -104,6 +104,21 @@ function isTestedAt(ending: ts.Node, { declaration, name }: Cell): boolean {
     ts.isIfStatement(test) &&
     someWithin(test.expression, (n) => ts.isIdentifier(n) && n.text === name.text)
   );
+}
+
+/** `if (timed) query = make(); … if (timed) { …; query.destroy(); return; }`. */
+export function isEndedUnderSameTest({ endings }: Cell, { value }: Site): boolean {
+  const made = testOf(value);
+  return made !== undefined && [...endings].some((at) => testOf(at) === made);
+}
+
+/** What the innermost `if` asks whose first branch a node stands in. */
+function testOf(node: ts.Node): string | undefined {
+  const test = ts.findAncestor(node, (n) => {
+    if (ts.isFunctionLike(n)) return "quit";
+    return ts.isIfStatement(n) && within(node, n.thenStatement);
+  });
+  return test && ts.isIfStatement(test) ? test.expression.getText() : undefined;
 }
 
 /** The possibilities a fact leaves. */
