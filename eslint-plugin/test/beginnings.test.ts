@@ -62,6 +62,20 @@ const program = (loop: string): string =>
 webgpu("a loop that is not left", program("while (true)").replace("MARK", ""));
 webgpu("a loop that ends", program("while (ready)").replace("MARK", "// !"));
 
+const framed = (next: string): string =>
+  `declare function requestAnimationFrame(f: () => void): number;
+export function main(d: GPUDevice, ready: boolean) {
+  const data = d.createBuffer({ size: 4 }); MARK
+  if (!ready) { console.log("not ready"); return; }
+  const frame = (): void => {
+    d.queue.writeBuffer(data, 0, new Float32Array(1));
+    ${next}
+  };
+  requestAnimationFrame(frame);
+}`;
+webgpu("a loop of frames", framed("requestAnimationFrame(frame);").replace("MARK", ""));
+webgpu("a single frame", framed("").replace("MARK", "// !"));
+
 webgpu(
   "a bind group that a helper without types makes",
   `const makeGroup = (device: any, entries: any) =>

@@ -1,29 +1,30 @@
 /**
- * Endless loops: `while (true) { await frame(); … }`, which a function does not leave. What one uses
- * lives as long as the program; who returns before it has failed to start. Used by the rule that
- * requires disposal.
+ * Endless loops: `while (true) { await frame(); … }`, which a function does not leave, and loops of
+ * frames that it starts. What one uses lives as long as the program; who returns before it has
+ * failed to start. Used by the rule that requires disposal.
  */
 import ts from "typescript";
 import { referencesTo } from "../program/references.ts";
-import { someWithin } from "../program/syntax.ts";
+import { hasBody, someWithin } from "../program/syntax.ts";
+import { startsFrames } from "../trails/frame-loops.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import type { Cell } from "./cells.ts";
 
 /** Whether an endless loop after a place in the same function uses what a variable holds. */
 export function livesInLoop(session: Session, { declaration, name }: Cell, at: ts.Node): boolean {
-  const home = enclosingFunction(at) ?? at.getSourceFile();
+  const { oracle } = session;
+  const home = enclosingFunction(at);
+  if (!declaration || !name) return false;
+  const isUsed = (node: ts.Node): boolean =>
+    referencesTo(oracle, declaration, name, node).length > 0;
+  const isLater = (node: ts.Node): boolean =>
+    node.pos >= at.end && enclosingFunction(node) === home && isEndless(node) && isUsed(node);
+  if (someWithin(home ?? at.getSourceFile(), isLater)) return true;
   return (
-    declaration !== undefined &&
-    name !== undefined &&
-    someWithin(
-      home,
-      (node) =>
-        node.pos >= at.end &&
-        enclosingFunction(node) === enclosingFunction(at) &&
-        isEndless(node) &&
-        referencesTo(session.oracle, declaration, name, node).length > 0,
-    )
+    home !== undefined &&
+    startsFrames(oracle, home) &&
+    someWithin(home, (node) => node !== home && hasBody(node) && isUsed(node))
   );
 }
 
