@@ -109,16 +109,20 @@ function isTestedAt(ending: ts.Node, { declaration, name }: Cell): boolean {
 /** `if (timed) query = make(); … if (timed) { …; query.destroy(); return; }`. */
 export function isEndedUnderSameTest({ endings }: Cell, { value }: Site): boolean {
   const made = testOf(value);
-  return made !== undefined && [...endings].some((at) => testOf(at) === made);
+  if (!made) return false;
+  return [...endings].some((at) => {
+    const test = testOf(at);
+    return test && test.pos > made.end && test.getText() === made.getText();
+  });
 }
 
 /** What the innermost `if` asks whose first branch a node stands in. */
-function testOf(node: ts.Node): string | undefined {
+function testOf(node: ts.Node): ts.Expression | undefined {
   const test = ts.findAncestor(node, (n) => {
     if (ts.isFunctionLike(n)) return "quit";
     return ts.isIfStatement(n) && within(node, n.thenStatement);
   });
-  return test && ts.isIfStatement(test) ? test.expression.getText() : undefined;
+  return test && ts.isIfStatement(test) ? test.expression : undefined;
 }
 
 /** The possibilities a fact leaves. */
