@@ -53,6 +53,27 @@ const timed = (test: string): string =>
 webgpu("an end under the same test", timed("timed").replace("MARK", ""));
 webgpu("an end under another test", timed("done").replace("MARK", "// !"));
 
+const early = (made: string, test: string): string =>
+  `export function run(d: GPUDevice, timed: boolean, done: boolean): void {
+  let times: GPUBuffer | null = null;
+  ${made} MARK
+  if (${test}) { console.log(done); return; }
+  times?.destroy();
+}`;
+const buffer = "d.createBuffer({ size: 16 })";
+webgpu(
+  "a return where none is made",
+  early(`if (timed) times = ${buffer};`, "!timed").replace("MARK", ""),
+);
+webgpu(
+  "where a choice gives none",
+  early(`times = timed ? ${buffer} : null;`, "!timed").replace("MARK", ""),
+);
+webgpu(
+  "a return for another reason",
+  early(`if (timed) times = ${buffer};`, "!done").replace("MARK", "// !"),
+);
+
 const program = (loop: string): string =>
   `export async function main(d: GPUDevice, ready: boolean, frame: () => Promise<void>) {
   const data = d.createBuffer({ size: 4 }); MARK

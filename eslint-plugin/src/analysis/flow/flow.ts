@@ -384,7 +384,7 @@ export class Flow {
     const ends = ["dispose", "escape", "return"].some((verb) => cell.seen.has(verb));
     for (const site of v.sites) {
       if (site.partial && cell.disposals > 0) continue; // under the same condition, perhaps
-      if (v.bits & nil && isEndedUnderSameTest(cell, site)) continue;
+      if (v.bits & nil && isEndedUnderSameTest(cell, site, exit)) continue;
       if (!isLocalLife(site.cell)) continue;
       const at = partOf(cell, site.cell) ? site.cell : cell;
       const always = !ends && (at !== cell || !cell.seen.has("alias"));

@@ -106,14 +106,30 @@ function isTestedAt(ending: ts.Node, { declaration, name }: Cell): boolean {
   );
 }
 
-/** `if (timed) query = make(); … if (timed) { …; query.destroy(); return; }`. */
-export function isEndedUnderSameTest({ endings }: Cell, { value }: Site): boolean {
-  const made = testOf(value);
+/**
+ * `if (timed) query = make(); … if (timed) { …; query.destroy(); return; }`: ended under the test
+ * that made it; `const query = timed ? make() : null; if (!timed) return;`: left where it is none.
+ */
+export function isEndedUnderSameTest(
+  { endings }: Cell,
+  { value }: Site,
+  exit: ts.Node | undefined,
+): boolean {
+  const made = testOf(value) ?? choiceOf(value);
   if (!made) return false;
+  if (exit && testOf(exit)?.getText() === `!${made.getText()}`) return true;
   return [...endings].some((at) => {
     const test = testOf(at);
     return test && test.pos > made.end && test.getText() === made.getText();
   });
+}
+
+/** What is asked where a value is one of two, in the same statement. */
+function choiceOf(value: ts.Node): ts.Expression | undefined {
+  const choice = ts.findAncestor(value, (n) =>
+    ts.isStatement(n) ? "quit" : ts.isConditionalExpression(n),
+  );
+  return choice && ts.isConditionalExpression(choice) ? choice.condition : undefined;
 }
 
 /** What the innermost `if` asks whose first branch a node stands in. */

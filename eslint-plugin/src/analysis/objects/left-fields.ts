@@ -15,6 +15,7 @@ import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
 import {
   hasBody,
   memberName,
@@ -122,14 +123,14 @@ function isMade(
   const given = valuesGiven(oracle, field).filter(
     (value) => oracle.ownedAt(value)?.owner === owner && isAlike(value),
   );
-  const speaks = (at: ts.Node): boolean =>
-    ts.isPropertyAccessExpression(at) && at.name.text === field;
+  const speaks = (at: ts.Node): boolean => ts.isIdentifier(at) && at.text === field;
+  const { calls, values } = callSitesOf(oracle, fn, "program");
   return (
     !someWithin(fn, speaks) &&
     given.some((value) => isNew(session, value)) &&
     given.every((value) => isNew(session, value) || session.freshness(value) !== "borrowed") &&
-    callSitesOf(oracle, fn, "program").calls.every((call) => {
-      const caller = enclosingFunction(call);
+    [...calls, ...values].every((site) => {
+      const caller = enclosingFunction(site);
       return caller === undefined || !someWithin(caller, speaks);
     })
   );
@@ -138,13 +139,15 @@ function isMade(
 /** A new value, or the name of one, or none. */
 function isNew(session: Session, value: ts.Expression): boolean {
   const bare = unwrap(value);
-  if (session.freshness(bare) === "fresh") return true;
-  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
-  return (
-    source !== undefined &&
-    ts.isVariableDeclaration(source) &&
-    source.initializer !== undefined &&
-    session.freshness(source.initializer) === "fresh"
+  if (!ts.isIdentifier(bare)) return session.freshness(bare) === "fresh";
+  const source = session.oracle.declarationAt(bare);
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
+  if (!source.initializer || session.freshness(source.initializer) !== "fresh") return false;
+  const home = enclosingFunction(source) ?? source.getSourceFile();
+  return referencesTo(session.oracle, source, source.name, home).every(
+    (id) =>
+      ts.findAncestor(id, ts.isObjectLiteralExpression) !== undefined ||
+      onlyLooksAt(session.transfer(id).effect),
   );
 }
 
