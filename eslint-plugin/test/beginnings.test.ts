@@ -100,7 +100,7 @@ webgpu("a single frame", framed("").replace("MARK", "// !"));
 webgpu(
   "a bind group that a helper without types makes",
   `const makeGroup = (device: any, entries: any) =>
-  device.createBindGroup({ entries: entries.map((resource: any, binding: any) => ({ binding, resource })) });
+  device.createBindGroup({ entries: entries.map((resource: any) => ({ resource })) });
 export function pass(device: GPUDevice) {
   let group: any;
   const load = (): void => {

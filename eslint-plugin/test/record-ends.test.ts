@@ -48,14 +48,16 @@ webgpu(
 webgpu(
   "one that a caller takes out and ends",
   mesh(own, "") +
-    "\nexport function remove(m: Mesh): void { disposeMesh(m); const { color } = m.gpu; color?.destroy(); }",
+    "\nexport function remove(m: Mesh): void {\n" +
+    "disposeMesh(m); const { color } = m.gpu; color?.destroy(); }",
   [],
 );
 webgpu(
   "one that a list has as well",
   "const all: GPUBuffer[] = [];\n" +
     mesh(", color: keep(d)", "") +
-    "\nfunction keep(d: GPUDevice): GPUBuffer { const b = d.createBuffer({ size: 4 }); all.push(b); return b; }" +
+    "\nfunction keep(d: GPUDevice): GPUBuffer {\n" +
+    "const b = d.createBuffer({ size: 4 }); all.push(b); return b; }" +
     "\nexport const end = (): void => all.forEach((b) => b.destroy());",
   [],
 );

@@ -128,7 +128,7 @@ const writtenAs = (oracle: Oracle, name: string): readonly FunctionWithBody[] =>
 const givenAs = (oracle: Oracle, name: string): readonly (FunctionWithBody | undefined)[] =>
   valuesGiven(oracle, name).map((value) => functionHanded(oracle, value));
 
-/** What properties of a name are given, all over the program, other than functions written there. */
+/** What properties of a name are given all over a program, other than functions written there. */
 export const valuesGiven = (oracle: Oracle, name: string): readonly ts.Expression[] =>
   oracle.facts
     .of(oracle.program, sourcesOf)
