@@ -70,6 +70,10 @@ webgpu(
   early(`times = timed ? ${buffer} : null;`, "!timed").replace("MARK", ""),
 );
 webgpu(
+  "a return where a choice gives one",
+  early(`times = timed ? null : ${buffer};`, "!timed").replace("MARK", "// !"),
+);
+webgpu(
   "a return for another reason",
   early(`if (timed) times = ${buffer};`, "!done").replace("MARK", "// !"),
 );

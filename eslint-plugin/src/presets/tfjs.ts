@@ -229,7 +229,7 @@ export const tfjs: readonly OwnerSettings[] = [
   },
   {
     // an optimizer keeps moments of each weight, which a model it is given to does not dispose
-    noun: "optimizer",
+    noun: "TF.js optimizer", // messages say "a"
     types: packages.map((name): Specifier => ({
       from: "package",
       package: name,

@@ -6,7 +6,7 @@ import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Fact } from "./conditions.ts";
 import type { Site } from "./events.ts";
-import { someWithin, unwrap, within } from "../program/syntax.ts";
+import { isNullish, someWithin, unwrap, within } from "../program/syntax.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 
 /** Possibilities, one bit each. */
@@ -124,12 +124,13 @@ export function isEndedUnderSameTest(
   });
 }
 
-/** What is asked where a value is one of two, in the same statement. */
+/** What is asked where a value is one of two, in the same statement, and the other is none. */
 function choiceOf(value: ts.Node): ts.Expression | undefined {
   const choice = ts.findAncestor(value, (n) =>
     ts.isStatement(n) ? "quit" : ts.isConditionalExpression(n),
   );
-  return choice && ts.isConditionalExpression(choice) ? choice.condition : undefined;
+  if (!choice || !ts.isConditionalExpression(choice)) return undefined;
+  return isNullish(unwrap(choice.whenFalse)) ? choice.condition : undefined;
 }
 
 /** What the innermost `if` asks whose first branch a node stands in. */
