@@ -3,15 +3,8 @@
  * called by programs nobody sees, so that a scope around each call site that can be seen proves
  * nothing; a function that a package keeps to itself is what its call sites say.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import parser from "@typescript-eslint/parser";
-import { Linter } from "eslint";
 import { suite } from "uvu";
-import plugin from "../src/index.ts";
-import type { TenureSettings } from "../src/index.ts";
-import { installDeclarations } from "./declarations.ts";
+import { lintOne } from "./several-files.ts";
 import { assert } from "./tester.ts";
 
 const test = suite("entry points");
@@ -21,54 +14,6 @@ const norm =
 const caller = (from: string): string =>
   `import { scoped, type Tensor } from "tenure";\nimport { norm } from "${from}";\n` +
   "export function run(x: Tensor): Tensor { return scoped(() => norm(x)); }\n";
-
-/** Lints one file of a workspace written for the occasion; gives the rules that reported. */
-function lintOne(files: Record<string, string>, file: string, settings?: TenureSettings): string[] {
-  const dir = mkdtempSync(join(tmpdir(), "tenure-entry-"));
-  try {
-    const all = {
-      ...files,
-      "tsconfig.json": JSON.stringify({
-        compilerOptions: {
-          target: "es2022",
-          module: "esnext",
-          moduleResolution: "bundler",
-          allowImportingTsExtensions: true,
-          noEmit: true,
-          lib: ["es2023", "esnext.disposable"],
-          strict: true,
-          types: [],
-        },
-        include: ["**/*"],
-      }),
-    };
-    for (const [path, text] of Object.entries(all)) {
-      mkdirSync(dirname(join(dir, path)), { recursive: true });
-      writeFileSync(join(dir, path), text);
-    }
-    installDeclarations(dir);
-    const linter = new Linter({ cwd: dir });
-    const config = {
-      files: ["**/*.ts"],
-      languageOptions: {
-        parser,
-        parserOptions: {
-          project: ["./tsconfig.json"],
-          tsconfigRootDir: dir,
-          disallowAutomaticSingleRunInference: true,
-        },
-      },
-      plugins: { tenure: plugin },
-      settings: { tenure: settings },
-      rules: plugin.configs.recommended.rules,
-    };
-    return linter
-      .verify(files[file] ?? "", [config] as never, { filename: join(dir, file) })
-      .map((m) => (m.ruleId ?? m.message).replace("tenure/", ""));
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
-}
 
 test("a function that the package keeps to itself is in the scope of its callers", () => {
   const files = {

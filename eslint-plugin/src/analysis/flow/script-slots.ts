@@ -6,11 +6,11 @@
 import ts from "typescript";
 import { accessesByName } from "../program/field-index.ts";
 import { sourcesOf } from "../program/call-index.ts";
-import { fieldOfThis } from "../objects/members.ts";
+import { fieldOfThis, isStatic } from "../objects/members.ts";
 import { nameOf } from "../program/call-sites.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import type { Session } from "../session.ts";
-import { isScript, isTarget, prototypeOf } from "../program/syntax.ts";
+import { isScript, isTarget, memberName, prototypeOf } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** A field of the objects that one function makes. */
@@ -30,7 +30,7 @@ export function scriptFields(session: Session, file: ts.SourceFile): ScriptField
     file,
     ts.SyntaxKind.PropertyAccessExpression,
   )) {
-    const maker = fieldOfThis(node) && makerOf(node);
+    const maker = fieldOfThis(node) ? makerOf(node) : classNamed(session, node);
     if (maker === undefined) continue;
     const key = `${maker}.${node.name.text}`;
     found.set(key, [...(found.get(key) ?? []), node]);
@@ -49,10 +49,27 @@ const makerNamed = (
     .map((mention) => enclosingFunction(mention))
     .find((fn) => fn !== undefined && key.startsWith(`${nameOf(fn) ?? ""}.`));
 
+/** The class of `Grid.cells`, a field of the class itself that nothing declares. */
+function classNamed(
+  { oracle }: Session,
+  { expression, name }: ts.PropertyAccessExpression,
+): string | undefined {
+  if (!ts.isIdentifier(expression)) return undefined;
+  const at = oracle.declarationAt(expression);
+  if (!at || !ts.isClassLike(at) || at.getSourceFile() !== expression.getSourceFile())
+    return undefined;
+  const isWritten = at.members.some(
+    (member) => member.name && isStatic(member) && memberName(member.name) === name.text,
+  );
+  return isWritten ? undefined : `static ${expression.text}`;
+}
+
 /** The function that makes what `this` is, by its name; nothing in a class or an object literal. */
 function makerOf(self: ts.Node): string | undefined {
   for (let at: ts.Node = self.parent; !ts.isSourceFile(at); at = at.parent) {
     if (ts.isClassLike(at)) return undefined;
+    if (ts.isClassElement(at) && isStatic(at) && ts.isClassLike(at.parent) && at.parent.name)
+      return `static ${at.parent.name.text}`;
     if (!ts.isFunctionLike(at) || ts.isArrowFunction(at)) continue;
     const { parent } = at;
     if (ts.isFunctionDeclaration(at)) return at.name?.text;
@@ -81,7 +98,11 @@ function isEndedFromOutside(
     .of(program, sourcesOf)
     .some((file) =>
       (facts.of(file, accessesByName).get(name) ?? []).some(
-        (at) => !fieldOfThis(at) && !isTarget(at) && !onlyLooksAt(session.transfer(at).effect),
+        (at) =>
+          !fieldOfThis(at) &&
+          !mentions.includes(at) &&
+          !isTarget(at) &&
+          !onlyLooksAt(session.transfer(at).effect),
       ),
     );
 }

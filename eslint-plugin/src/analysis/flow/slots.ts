@@ -7,7 +7,9 @@
 import ts from "typescript";
 import { putValues } from "../program/containers.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
+import { isExported } from "../program/exported.ts";
 import { globalsOf } from "../untyped/globals.ts";
+import { isPassedOn, isRecordSharedOut, isSharedOut } from "./exported-places.ts";
 import { scriptFields } from "./script-slots.ts";
 import { isShownTo } from "../transfer/handed-functions.ts";
 import { onlyUsed } from "../fresh/fresh-variables.ts";
@@ -178,21 +180,23 @@ function givenFor(literal: ts.ObjectLiteralExpression, key: string): ts.Expressi
   );
 }
 
-/** `static #last = zeros(…);`: static fields that the file alone speaks of. */
+/** `static #last = zeros(…);`: static fields that only the file gives, keeps and ends. */
 export function staticSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
   const { facts } = session.oracle;
   const file = node.getSourceFile();
-  const isShown = (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Export) !== 0;
+  const isShown = isExported(facts, node);
   return node.members.flatMap((member) => {
     if (!ts.isPropertyDeclaration(member) || !isStatic(member)) return [];
-    if (isShown && !isPrivate(member)) return [];
-    const name = memberName(member.name);
+    const { name } = member;
+    if (!ts.isIdentifier(name) && !ts.isPrivateIdentifier(name)) return [];
     const mentions = facts
       .nodes<ts.PropertyAccessExpression>(file, ts.SyntaxKind.PropertyAccessExpression)
-      .filter((n) => n.name.text === name && session.oracle.declarationAt(n.name) === member)
+      .filter((n) => n.name.text === name.text && session.oracle.declarationAt(n.name) === member)
       .sort((a, b) => a.end - b.end);
     const given = member.initializer ? [member.initializer] : [];
-    return slotAt(session, mentions, { kind: "property", home: undefined, given }) ?? [];
+    const slots = slotAt(session, mentions, { kind: "property", home: undefined, given }) ?? [];
+    if (slots.length === 0 || !isShown || isPrivate(member) || !ts.isIdentifier(name)) return slots;
+    return isSharedOut(session, member, name) ? [] : slots;
   });
 }
 
@@ -207,17 +211,18 @@ export const slotsOfVariable = (session: Session, node: ts.VariableDeclaration):
 /** A variable of the module, or one that a nested function speaks of. */
 function variableSlot(session: Session, declaration: ts.VariableDeclaration): [Slot] | undefined {
   const { name, initializer } = declaration;
-  if (!ts.isIdentifier(name) || isExportedVariable(declaration) || isUsing(declaration))
-    return undefined;
+  if (!ts.isIdentifier(name) || isUsing(declaration)) return undefined;
   if (isRefMaker(initializer)) return undefined;
   const home = enclosingFunction(declaration);
   const root = home ?? declaration.getSourceFile();
   const ids = referencesTo(session.oracle, declaration, name, root).filter(
-    (id) => id !== name && !isSwapped(id),
+    (id) => id !== name && !isSwapped(id) && !isPassedOn(id.parent),
   );
   if (ids.every((id) => enclosingFunction(id) === home)) return undefined;
   const given = initializer ? [initializer] : [];
-  return slotAt(session, ids, { kind: "variable", home: root, given });
+  const slots = slotAt(session, ids, { kind: "variable", home: root, given });
+  const isShown = slots && isExported(session.oracle.facts, declaration);
+  return isShown && isSharedOut(session, declaration, name) ? undefined : slots;
 }
 
 /** A ref of whatever runtime: all that is said of it is its `current`, or its `value`. */
@@ -256,7 +261,7 @@ function propertySlots(session: Session, declaration: ts.VariableDeclaration): S
   const literal = initializer && unwrap(initializer);
   if (!ts.isIdentifier(name) || !literal || !ts.isObjectLiteralExpression(literal)) return [];
   const file = declaration.getSourceFile();
-  if (isExportedVariable(declaration)) return [];
+  const isShown = isExported(session.oracle.facts, declaration);
   const home = enclosingFunction(declaration);
   const places = new Map<string, ts.Expression[]>();
   const add = (at: ts.Node): boolean => {
@@ -267,7 +272,7 @@ function propertySlots(session: Session, declaration: ts.VariableDeclaration): S
     return true;
   };
   const ids = referencesTo(session.oracle, declaration, name, file).filter((id) => id !== name);
-  if (!ids.every((id) => add(id.parent))) return [];
+  if (!ids.every((id) => isPassedOn(id.parent) || add(id.parent))) return [];
   // `this.tick.bind(this)` leaves it the same
   const isWhole = (at: ts.Node): boolean =>
     at.kind === ts.SyntaxKind.ThisKeyword && !add(at.parent) && !isBound(at);
@@ -278,18 +283,18 @@ function propertySlots(session: Session, declaration: ts.VariableDeclaration): S
     );
   const isSet = (key: string): boolean =>
     literal.properties.some((p) => ts.isSetAccessorDeclaration(p) && memberName(p.name) === key);
-  return [...places].flatMap(([key, mentions]) =>
-    isSet(key)
+  return [...places].flatMap(([key, mentions]) => {
+    if (isSet(key)) return [];
+    const given = givenFor(key);
+    const slots = slotAt(session, mentions, { kind: "property", home, given }) ?? [];
+    return isShown && slots.length > 0 && isRecordSharedOut(session, declaration, name, key)
       ? []
-      : (slotAt(session, mentions, { kind: "property", home, given: givenFor(key) }) ?? []),
-  );
+      : slots;
+  });
 }
 
 const isBound = ({ parent }: ts.Node): boolean =>
   ts.isCallExpression(parent) && calleeNameNode(parent)?.text === "bind";
-
-const isExportedVariable = (declaration: ts.VariableDeclaration): boolean =>
-  (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) !== 0;
 
 /** What a slot is given where it is declared, and where it is known. */
 interface Given {

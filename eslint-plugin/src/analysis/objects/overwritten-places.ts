@@ -143,7 +143,7 @@ function isOfOthers(session: Session, object: ts.Expression): boolean {
   if (root.kind === ts.SyntaxKind.ThisKeyword) return true;
   const source = ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;
   if (!source) return false;
-  if (ts.isParameter(source)) return true;
+  if (ts.isParameter(source) || ts.isClassLike(source)) return true;
   if (!ts.isVariableDeclaration(source)) return ts.isBindingElement(source);
   const { initializer, parent } = source;
   if (ts.isForOfStatement(parent.parent)) return true;

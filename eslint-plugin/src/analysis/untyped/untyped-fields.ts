@@ -80,14 +80,13 @@ const isPrototype = (store: ts.Node): boolean =>
   ts.isPropertyAccessExpression(store.left) &&
   store.left.name.text === "prototype";
 
-/** The object literal that a variable is given. */
-const literalOf = (declaration: ts.Declaration | undefined): ts.Node | undefined =>
-  declaration &&
-  ts.isVariableDeclaration(declaration) &&
-  declaration.initializer &&
-  ts.isObjectLiteralExpression(declaration.initializer)
-    ? declaration.initializer
-    : undefined;
+/** The object literal that a variable is given, or the class that a name means. */
+function literalOf(declaration: ts.Declaration | undefined): ts.Node | undefined {
+  if (!declaration) return undefined;
+  if (ts.isClassLike(declaration)) return declaration;
+  const value = ts.isVariableDeclaration(declaration) ? declaration.initializer : undefined;
+  return value && ts.isObjectLiteralExpression(value) ? value : undefined;
+}
 
 /** `=` and `??=`. */
 const stores = [ts.SyntaxKind.EqualsToken, ts.SyntaxKind.QuestionQuestionEqualsToken];
@@ -103,8 +102,11 @@ function storesOf(context: FieldContext, holder: ts.Node): Map<string, Stored[]>
     const place = inner ? `${inner.name.text}.${field.name.text}` : field.name.text;
     found.set(place, [...(found.get(place) ?? []), { value, inside }]);
   };
-  const variable =
-    !ts.isSourceFile(holder) && ts.isVariableDeclaration(holder.parent) ? holder.parent : undefined;
+  const variable = ts.isClassLike(holder)
+    ? holder
+    : !ts.isSourceFile(holder) && ts.isVariableDeclaration(holder.parent)
+      ? holder.parent
+      : undefined;
   const names = new Set<ts.Node>(variable ? usesOf(context, variable) : []);
   const isHolder = (node: ts.Expression): boolean => isSelf(node) || names.has(node);
   const visit = (node: ts.Node): void => {
