@@ -32,7 +32,7 @@ const script = `export class App {
 }
 `;
 
-/** What another file does with each of the places, and whether the place still loses what it held. */
+/** What another file does with a place, and whether the place still loses what it held. */
 const others: Record<string, [place: string, use: string, isLost: boolean]> = {
   "a record that nobody else names": [record, "export {};", true],
   "a record that another file looks at": [
