@@ -3,7 +3,7 @@
  * can name. They own what they hold while all those files do is look at it. Used by `slots.ts`.
  */
 import ts from "typescript";
-import { sourcesOf } from "../program/call-index.ts";
+import { sourcesFor } from "../program/call-index.ts";
 import { isOfferedByName } from "../program/entry-points.ts";
 import { accessesByName } from "../program/field-index.ts";
 import { referencesTo } from "../program/references.ts";
@@ -40,7 +40,7 @@ function saidElsewhere(
   name: ts.Identifier,
 ): ts.Node[] {
   const own = declaration.getSourceFile();
-  return oracle.facts.of(oracle.program, sourcesOf).flatMap((file) => {
+  return sourcesFor(oracle, declaration).flatMap((file) => {
     if (file === own) return [];
     const accesses = (oracle.facts.of(file, accessesByName).get(name.text) ?? []).filter(
       (at) => oracle.declarationAt(at.name) === declaration,

@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { accessesByName } from "../program/field-index.ts";
-import { sourcesOf } from "../program/call-index.ts";
+import { sourcesFor } from "../program/call-index.ts";
 import { fieldOfThis, isStatic } from "../objects/members.ts";
 import { nameOf } from "../program/call-sites.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
@@ -92,11 +92,12 @@ function isEndedFromOutside(
   session: Session,
   mentions: readonly ts.PropertyAccessExpression[],
 ): boolean {
-  const { facts, program } = session.oracle;
-  const name = mentions[0]?.name.text ?? "";
-  return facts
-    .of(program, sourcesOf)
-    .some((file) =>
+  const { facts } = session.oracle;
+  const [first] = mentions;
+  const name = first?.name.text ?? "";
+  return (
+    first !== undefined &&
+    sourcesFor(session.oracle, first).some((file) =>
       (facts.of(file, accessesByName).get(name) ?? []).some(
         (at) =>
           !fieldOfThis(at) &&
@@ -104,5 +105,6 @@ function isEndedFromOutside(
           !isTarget(at) &&
           !onlyLooksAt(session.transfer(at).effect),
       ),
-    );
+    )
+  );
 }

@@ -4,7 +4,7 @@
  * the rule about overwritten values.
  */
 import ts from "typescript";
-import { sourcesOf } from "../program/call-index.ts";
+import { sourcesFor } from "../program/call-index.ts";
 import { callSitesOf, nameOf } from "../program/call-sites.ts";
 import { isExported } from "../program/exported.ts";
 import { handedTo } from "../transfer/callbacks.ts";
@@ -119,10 +119,10 @@ function isEndedByCallers({ oracle }: Session, slot: Slot, node: ts.Node): boole
     const known = oracle.declarationAt(access.name);
     return known === undefined || own.includes(known);
   };
-  const { facts, program } = oracle;
-  return facts
-    .of(program, sourcesOf)
-    .some((file) => facts.of(file, accessesByName).get(name)?.some(isEnd));
+  const { facts } = oracle;
+  return sourcesFor(oracle, node).some((file) =>
+    facts.of(file, accessesByName).get(name)?.some(isEnd),
+  );
 }
 
 const callsNamedIn = (fn: ts.Node, name: string): boolean =>

@@ -5,7 +5,7 @@
  * by the rule about members.
  */
 import ts from "typescript";
-import { sourcesOf } from "../program/call-index.ts";
+import { sourcesFor } from "../program/call-index.ts";
 import { heirsOf, makersOf } from "../program/class-makers.ts";
 import { putValues } from "../program/containers.ts";
 import { isHolder } from "../../owner.ts";
@@ -137,7 +137,7 @@ function isEndedByShape(session: Session, { at, name }: GivenField): boolean {
   const { oracle } = session;
   const holder = ts.findAncestor(at, ts.isClassLike);
   const fits = (shape: ts.Node): boolean => !holder || mayBeOf(holder, shape);
-  return oracle.facts.of(oracle.program, sourcesOf).some((file) => {
+  return sourcesFor(oracle, at).some((file) => {
     const shapes = (oracle.facts.of(file, accessesByName).get(name) ?? []).filter((access) => {
       const declaration = oracle.declarationAt(access.name);
       if (declaration === undefined) return true;

@@ -6,7 +6,7 @@
  * overwritten values, after all rules have checked.
  */
 import ts from "typescript";
-import { sourcesOf } from "../program/call-index.ts";
+import { sourcesFor, sourcesOf } from "../program/call-index.ts";
 import { callSitesOf, nameOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
@@ -174,7 +174,7 @@ export function mentionsOfField(
 ): ts.Expression[] {
   const { parent } = declaration;
   const holder = ts.isConstructorDeclaration(parent) ? parent.parent : parent;
-  return oracle.facts.of(oracle.program, sourcesOf).flatMap((file) => {
+  return sourcesFor(oracle, declaration).flatMap((file) => {
     const accesses = oracle.facts.of(file, accessesByName).get(name) ?? [];
     const elements = oracle.facts.of(file, elementsByName).get(name) ?? [];
     const own = accesses.filter((at) => oracle.declarationAt(at.name) === declaration);

@@ -35,7 +35,19 @@ export function indexFile(file: ts.SourceFile, facts: Facts): FileIndex {
 export const sourcesOf = (program: ts.Program): readonly ts.SourceFile[] =>
   program.getSourceFiles().filter((f) => !f.isDeclarationFile);
 
-/** Tests call everything from anywhere and say nothing about how a library is used. */
+/**
+ * The files that say how what stands at a node is used: tests call everything from anywhere, end it
+ * by hand and make stand-ins of it, which tells nothing of the program.
+ */
+export const sourcesFor = (
+  { program, facts }: { readonly program: ts.Program; readonly facts: Facts },
+  at: ts.Node,
+): readonly ts.SourceFile[] =>
+  facts.of(program, isTestFile(at.getSourceFile()) ? sourcesOf : sourcesWithoutTests);
+
+const sourcesWithoutTests = (program: ts.Program, facts: Facts): readonly ts.SourceFile[] =>
+  facts.of(program, sourcesOf).filter((file) => !isTestFile(file));
+
 export const isTestFile = (file: ts.SourceFile): boolean =>
   /[._-](test|spec)\.[cm]?[jt]sx?$|[\\/](tests?|__tests__|specs?)[\\/]/.test(file.fileName);
 

@@ -3,7 +3,7 @@
  * are asked for are ever resolved. Used by `scope-context.ts`.
  */
 import ts from "typescript";
-import { callsNamed, indexFile, sourcesOf } from "./call-index.ts";
+import { callsNamed, indexFile, sourcesFor } from "./call-index.ts";
 import { propertyTaken } from "./callee.ts";
 import { isOfferedByName } from "./entry-points.ts";
 import type { Oracle } from "./oracle.ts";
@@ -38,8 +38,7 @@ export function callSitesOf(
   const isMethod =
     (ts.isClassElement(fn) && !ts.isConstructorDeclaration(fn)) || memberOfScript(fn) !== undefined;
   const isProperty = [...targets].some((t) => ts.isObjectLiteralElement(t));
-  const files =
-    scope === "file" ? [fn.getSourceFile()] : oracle.facts.of(oracle.program, sourcesOf);
+  const files = scope === "file" ? [fn.getSourceFile()] : sourcesFor(oracle, fn);
   const calls: CallLike[] = [];
   const values: ts.Node[] = [];
   const reads: ts.Node[] = [];
@@ -87,7 +86,7 @@ export function callsByType(
   const maker = ts.findAncestor(literal, hasBody);
   if (name === undefined || !maker || !isReturned(oracle, literal, maker)) return undefined;
   if (isOfferedByName(oracle, maker)) return undefined;
-  const files = oracle.facts.of(oracle.program, sourcesOf);
+  const files = sourcesFor(oracle, method);
   if (files.some((file) => isTaken(oracle, file, name))) return undefined;
   const calls = callsNamed(oracle, name).filter((call) =>
     ts.isPropertyAccessExpression(call.expression),

@@ -3,7 +3,7 @@
  * by asking for all fields. Used by `trails.ts` and `trail-places.ts`.
  */
 import ts from "typescript";
-import { sourcesOf } from "../program/call-index.ts";
+import { sourcesFor } from "../program/call-index.ts";
 import { isExported } from "../program/exported.ts";
 import { accessesByName, elementsByName } from "../program/field-index.ts";
 import type { Session } from "../session.ts";
@@ -41,7 +41,7 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
       return;
     }
     trail.found(field, path);
-    for (const file of oracle.facts.of(oracle.program, sourcesOf)) {
+    for (const file of sourcesFor(oracle, field)) {
       const reads = oracle.facts.of(file, accessesByName).get(text) ?? [];
       for (const access of reads) if (mayRead(trail, access, field)) trail.climb(access, path);
       for (const element of oracle.facts.of(file, elementsByName).get(text) ?? [])
@@ -57,7 +57,7 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
 export function isEndedFromOutside(session: Session, holder: ts.ClassLikeDeclaration): boolean {
   const { oracle } = session;
   const fields = holder.members.filter(ts.isPropertyDeclaration);
-  return oracle.facts.of(oracle.program, sourcesOf).some((file) => {
+  return sourcesFor(oracle, holder).some((file) => {
     const accesses = oracle.facts.of(file, accessesByName);
     return fields.some((field) =>
       (accesses.get(memberName(field.name)) ?? []).some(
