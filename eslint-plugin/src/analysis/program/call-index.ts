@@ -48,6 +48,7 @@ export const sourcesFor = (
 const sourcesWithoutTests = (program: ts.Program, facts: Facts): readonly ts.SourceFile[] =>
   facts.of(program, sourcesOf).filter((file) => !isTestFile(file));
 
+/** Whether a file is a test, by its name or its folder. */
 export const isTestFile = (file: ts.SourceFile): boolean =>
   /[._-](test|spec)\.[cm]?[jt]sx?$|[\\/](tests?|__tests__|specs?)[\\/]/.test(file.fileName);
 
