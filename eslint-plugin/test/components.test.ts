@@ -75,6 +75,24 @@ export function useThird({ url }) {
   }, [url]);
   return { model };
 }
+export function useShown(url, isReady) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadGraphModel(url).then(setModel); // ~ require-member-disposal
+  }, [url]);
+  let shown = model;
+  if (!isReady) shown = null;
+  return { model: shown };
+}
+export function useEndedByName(url) {
+  const [model, setModel] = useState(null);
+  useEffect(() => {
+    tf.loadGraphModel(url).then(setModel);
+  }, [url]);
+  const mine = model;
+  useEffect(() => () => mine?.dispose(), [mine]);
+  return model;
+}
 export function useOnce() {
   const [model, setModel] = useState(null);
   useEffect(() => {

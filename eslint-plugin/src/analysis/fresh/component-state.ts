@@ -76,13 +76,33 @@ const usesOf = (
   ).filter((id) => id !== name);
 
 /** Whether a mention leaves the value where it is; the list of an effect's inputs does. */
-function leaves(session: Session, node: ts.Expression): boolean {
+function leaves(
+  session: Session,
+  node: ts.Expression,
+  named: ReadonlySet<ts.Node> = new Set(),
+): boolean {
   if (isTarget(node)) return true;
   const list = node.parent;
   if (ts.isArrayLiteralExpression(list) && ts.isCallExpression(list.parent))
     return isHook(list.parent);
   const { effect, fate } = session.transfer(node);
-  return onlyLooksAt(effect) || fate.kind === "read" || isOnlyShown(session, node);
+  if (onlyLooksAt(effect) || fate.kind === "read" || isOnlyShown(session, node)) return true;
+  const other = otherName(session, fate.node);
+  if (!other || named.has(other)) return other !== undefined;
+  const all = new Set([...named, other]);
+  return usesOf(session, other, other.name).every((use) => leaves(session, use, all));
+}
+
+/** The variable that a value gets as another name: `let shown = model;`, `shown = model`. */
+function otherName(
+  { oracle }: Session,
+  at: ts.Node,
+): (ts.VariableDeclaration & { name: ts.Identifier }) | undefined {
+  const isStore = ts.isBinaryExpression(at) && ts.isIdentifier(at.left) && isTarget(at.left);
+  const source = isStore ? oracle.declarationAt(at.left) : at;
+  return source && ts.isVariableDeclaration(source) && ts.isIdentifier(source.name)
+    ? (source as ts.VariableDeclaration & { name: ts.Identifier })
+    : undefined;
 }
 
 /**
