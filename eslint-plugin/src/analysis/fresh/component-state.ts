@@ -76,21 +76,26 @@ const usesOf = (
   ).filter((id) => id !== name);
 
 /** Whether a mention leaves the value where it is; the list of an effect's inputs does. */
-function leaves(
-  session: Session,
-  node: ts.Expression,
-  named: ReadonlySet<ts.Node> = new Set(),
-): boolean {
+function leaves(session: Session, node: ts.Expression): boolean {
   if (isTarget(node)) return true;
   const list = node.parent;
   if (ts.isArrayLiteralExpression(list) && ts.isCallExpression(list.parent))
     return isHook(list.parent);
   const { effect, fate } = session.transfer(node);
-  if (onlyLooksAt(effect) || fate.kind === "read" || isOnlyShown(session, node)) return true;
-  const other = otherName(session, fate.node);
+  return onlyLooksAt(effect) || fate.kind === "read" || isOnlyShown(session, node);
+}
+
+/** The same, also of the other names that a component has for the value. */
+function leavesByName(
+  session: Session,
+  node: ts.Expression,
+  named: ReadonlySet<ts.Node> = new Set(),
+): boolean {
+  if (leaves(session, node)) return true;
+  const other = otherName(session, session.transfer(node).fate.node);
   if (!other || named.has(other)) return other !== undefined;
   const all = new Set([...named, other]);
-  return usesOf(session, other, other.name).every((use) => leaves(session, use, all));
+  return usesOf(session, other, other.name).every((use) => leavesByName(session, use, all));
 }
 
 /** The variable that a value gets as another name: `let shown = model;`, `shown = model`. */
@@ -185,7 +190,7 @@ function keptByState(
   const [state, setter] = declaration.name.elements;
   if (!state || !ts.isBindingElement(state) || !ts.isIdentifier(state.name)) return [];
   const isLeft = (id: ts.Identifier): boolean =>
-    leaves(session, id) || (!session.oracle.ownedAt(id) && isAsked(id));
+    leavesByName(session, id) || (!session.oracle.ownedAt(id) && isAsked(id));
   if (!usesOf(session, state, state.name).every(isLeft)) return [];
   const label = state.name.text;
   const values = call.arguments.slice(0, 1);

@@ -20,6 +20,7 @@ import {
   isUsingList,
   unwrap,
   wellKnownSymbol,
+  within,
   type FunctionWithBody,
 } from "../program/syntax.ts";
 import { callbackResult, followArgument, followMethod } from "./trail-calls.ts";
@@ -75,8 +76,8 @@ export class Trail {
   readonly #ends: ts.Node[] = [];
   #asksForEnds = false;
   #counts: (end: ts.Node) => boolean = () => true;
-  /** Whether it is given to whoever uses the program. */
-  #isGivenOut = false;
+  /** What gives it to whoever uses the program: a function that nobody in it calls. */
+  #giver: ts.Node | undefined;
   #steps = 0;
   readonly #seen = new Map<ts.Node, Set<string>>();
   readonly #queue: (() => void)[] = [];
@@ -95,7 +96,10 @@ export class Trail {
   isEndless(made: ts.Expression, path: Path, counts = (_end: ts.Node): boolean => true): boolean {
     this.#counts = counts;
     this.#walk(made, path);
-    return !this.#isOver && (!this.#isGivenOut || [...this.places.keys()].some(isField));
+    const giver = this.#giver;
+    const stays = (place: ts.Declaration): boolean =>
+      isField(place) || (giver !== undefined && !within(place, giver));
+    return !this.#isOver && (!giver || [...this.places.keys()].some(stays));
   }
 
   /** All that ends such a value or gives it to who may, whatever else becomes of it. */
@@ -414,10 +418,12 @@ export class Trail {
         return;
       }
       const calls = this.callsOf(fn);
-      if (calls?.length === 0 && isOfObject(fn)) return;
-      const isNeverCalled = calls?.length === 0 && ts.isMethodDeclaration(fn);
-      if (this.isWhole && isNeverCalled && givesForGood(this.session, fn)) this.end(fn);
-      else if (this.isWhole && isNeverCalled) this.#isGivenOut = true;
+      const isNeverCalled = calls?.length === 0;
+      const isMethod = ts.isMethodDeclaration(fn) && !isOfObject(fn);
+      if (isNeverCalled && isOfObject(fn)) this.#giver = fn;
+      else if (this.isWhole && isNeverCalled && isMethod && givesForGood(this.session, fn))
+        this.end(fn);
+      else if (this.isWhole && isNeverCalled && isMethod) this.#giver = fn;
       else if (!calls || calls.length === 0) this.stop();
       else for (const call of calls) this.climb(call, path);
     });
