@@ -9,6 +9,7 @@ import { enclosingFunction } from "../transfer/fate.ts";
 import { leavesFieldAlone, wholesIn } from "../transfer/handed-this.ts";
 import { isAnything } from "../../owner.ts";
 import { givesOthers, givesPart } from "../lists/left-out.ts";
+import { isSpreadBack, spreadBack } from "../lists/spread-back.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { verbFor } from "./mention-events.ts";
 import type { Session } from "../session.ts";
@@ -109,6 +110,7 @@ function isDereferenced(mention: ts.Expression): boolean {
 
 /** The mention in `this.xs = this.xs.slice(1)`, or in a callback there: the store tells. */
 function isPartOfStore(session: Session, mention: ts.Expression): boolean {
+  if (isSpreadBack(session.oracle, mention)) return true;
   const store = ts.findAncestor(mention, ts.isBinaryExpression);
   return (
     store !== undefined &&
@@ -123,6 +125,8 @@ export function slotStoreEvents(session: Session, frame: Frame, node: ts.BinaryE
   const cell = frame.cells.slotAt(node.left);
   if (!cell) return;
   if (!isStore(node)) return frame.all(cell, "escape", node);
+  const added = spreadBack(session.oracle, node);
+  if (added) return frame.own(cell, added.at(-1) ?? node.right, node, true, false);
   const value = valueGiven(node);
   if (isNullish(value)) return frame.set(cell, "null", node);
   if (isEmptyContainer(value)) return frame.set(cell, "none", node);

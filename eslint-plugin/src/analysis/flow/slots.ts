@@ -12,6 +12,7 @@ import { globalsOf } from "../untyped/globals.ts";
 import { isPassedOn, isRecordSharedOut, isSharedOut } from "./exported-places.ts";
 import { scriptFields } from "./script-slots.ts";
 import { isShownTo } from "../transfer/handed-functions.ts";
+import { isSpreadBack, spreadBack } from "../lists/spread-back.ts";
 import { onlyUsed } from "../fresh/fresh-variables.ts";
 import { fieldOfThis, isHandedOn, isManaged, isStatic } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
@@ -127,6 +128,7 @@ export function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slo
 /** Whether another place, or somebody else, has what a field holds in hand, and not to look at. */
 const isShared = (session: Session, mention: ts.Expression): boolean =>
   isHandedOn(session.transfer(mention), ["disposes"]) &&
+  !isSpreadBack(session.oracle, mention) &&
   !isShownTo(session, mention) &&
   !isMoved(mention);
 
@@ -315,6 +317,12 @@ function slotAt(
   const makes: ts.Expression[] = [];
   for (const value of values) {
     if (isNullish(value) || isEmptyContainer(value) || isOfPlace(value, mentions)) continue;
+    const store = value.parent;
+    const added = ts.isBinaryExpression(store) ? spreadBack(session.oracle, store) : undefined;
+    if (added?.every((part) => session.freshness(part) === "fresh")) {
+      makes.push(...added);
+      continue;
+    }
     const found = session.freshness(value);
     const parts = ts.isObjectLiteralExpression(value) ? valuesOf(value).map(unwrap) : [value];
     const isElsewhere = parts.some((part) => isEndedByName(session, part));
@@ -324,7 +332,9 @@ function slotAt(
   }
   if (makes.length === 0) return undefined;
   const isOthers = (m: ts.Expression): boolean =>
-    isHandedOn(session.transfer(m), ["disposes"]) && !isUsedThere(session, m, owned);
+    isHandedOn(session.transfer(m), ["disposes"]) &&
+    !isSpreadBack(session.oracle, m) &&
+    !isUsedThere(session, m, owned);
   if (mentions.some(isOthers)) return undefined;
   if (mentions.some((m) => isPutAwayByName(session, m))) return undefined;
   const atOnce = given.some((value) => makes.includes(unwrap(value)));

@@ -30,6 +30,7 @@ import { visitVerb } from "../flow/mention-events.ts";
 import { samePlace } from "../program/same-place.ts";
 import { isShared, sharedPlace } from "../flow/shared-places.ts";
 import type { Session } from "../session.ts";
+import { isCut } from "./set-lengths.ts";
 import { isRefMaker } from "../flow/slots.ts";
 import {
   isEmptyContainer,
@@ -139,28 +140,12 @@ function emptied(session: Session, node: ts.BinaryExpression): Found | null {
     return null;
   const isSet = node.operatorToken.kind === ts.SyntaxKind.EqualsToken;
   const all = isSet && ts.isNumericLiteral(right) && Number(right.text) === 0;
-  if (isSet && !all && !isShorter(left, node)) return null;
+  if (isSet && !all && !isCut(session, left, node)) return null;
   const container = left.expression;
   const owned = session.oracle.ownedAt(container);
   return owned?.shape === "many"
     ? { kind: all ? "cleared" : "cut", node, container, reached: container.getText(), owned }
     : null;
-}
-
-/** `xs.length = Math.min(xs.length, n)`, `if (xs.length > n) xs.length = n`. */
-function isShorter(length: ts.PropertyAccessExpression, { right, parent }: ts.BinaryExpression) {
-  const asks = (at: ts.Node): boolean => at.getText() === length.getText();
-  const statement = ts.isBlock(parent.parent) ? parent.parent : parent;
-  const test = statement.parent;
-  return (
-    someWithin(right.parent, (at) => at.parent !== right.parent && asks(at)) ||
-    (ts.isIfStatement(test) &&
-      someWithin(
-        test.expression,
-        ({ parent: by }) =>
-          ts.isBinaryExpression(by) && />/.test(by.operatorToken.getText()) && asks(by.left),
-      ))
-  );
 }
 
 /**

@@ -18,6 +18,7 @@ import { isSwapped } from "../program/swaps.ts";
 import type { Freshness, Session } from "../session.ts";
 import { lineage } from "./holders.ts";
 import { storedIn } from "../program/setters.ts";
+import { spreadBack } from "../lists/spread-back.ts";
 import { onlyLooksAt, type Effect } from "../transfer/transfer.ts";
 import {
   hasBody,
@@ -82,24 +83,23 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
     if (ts.isClassLike(inner)) return;
     if (ts.isBinaryExpression(inner) && assigns(inner)) {
       const field = fieldOfThis(inner.left);
-      if (field && !isSwapped(field)) note(field.name.text, inner.right, place);
+      const added = field && spreadBack(session.oracle, inner);
+      const list = added && session.oracle.ownedAt(field);
+      if (list) for (const value of added) note(field.name.text, value, place, list);
+      else if (field && !isSwapped(field)) note(field.name.text, inner.right, place);
       const table = ts.isElementAccessExpression(inner.left) && fieldOfThis(inner.left.expression);
       const held = table ? session.oracle.ownedAt(table) : null;
       if (table && held?.shape === "many") note(table.name.text, inner.right, place, held);
     }
     const put = ts.isCallExpression(inner) ? putInto(session, inner) : undefined;
     if (put) for (const value of put.values) note(put.field, value, place, put.owned);
-    ts.forEachChild(inner, (c) => {
-      visit(c, place);
-    });
+    ts.forEachChild(inner, (c) => visit(c, place));
   };
   for (const member of node.members) {
     const isField = ts.isPropertyDeclaration(member) && !isStatic(member);
     if (isField && member.initializer && !ts.isArrowFunction(member.initializer))
       note(memberName(member.name), member.initializer, node);
-    ts.forEachChild(member, (c) => {
-      visit(c, member);
-    });
+    ts.forEachChild(member, (c) => visit(c, member));
   }
   for (const name of shared) found.delete(name);
   for (const name of mixed)
