@@ -40,6 +40,7 @@ import type { Owned } from "../analysis/program/oracle.ts";
 import { leftOutOf, leftWhereEmptied, mentionsOf } from "../analysis/lists/partial-records.ts";
 import { isEndedAndRefilled } from "../analysis/objects/refilled.ts";
 import { leftParts } from "../analysis/objects/refilled-records.ts";
+import { reach } from "../analysis/objects/class-reach.ts";
 import {
   emptyLoops,
   loopValue,
@@ -47,7 +48,6 @@ import {
   isManaged,
   mentionsField,
   ownedMembers,
-  reach,
   sharedElsewhere,
   type Member,
 } from "../analysis/objects/members.ts";
@@ -239,7 +239,7 @@ function checkClass(
     return forgotten;
   }
   const reached = reach(
-    file.facts,
+    file.session.oracle,
     node,
     methods.map((m) => m.member),
   );

@@ -19,7 +19,8 @@ import type { Problem } from "./flow.ts";
 import { givesOthers, givesPart } from "../lists/left-out.ts";
 import type { LostStore } from "../lists/lost-stores.ts";
 import { asksForDevice } from "../trails/made-again.ts";
-import { fieldOfThis, reach } from "../objects/members.ts";
+import { reach } from "../objects/class-reach.ts";
+import { fieldOfThis } from "../objects/members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { isCalledInLoop, isForLoss, runsOften, surelyRunsOften } from "../trails/runs-often.ts";
@@ -321,7 +322,7 @@ function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node:
   if (!/^#?_?(init|start|set_?up|mount|open)/i.test(nameOf(place) ?? "")) return false;
   if (isCalledInLoop(session, place)) return false;
   const endings = endingsOf(holder).map(({ member }) => member);
-  const reached = [...reach(session.oracle.facts, holder, endings)];
+  const reached = [...reach(session.oracle, holder, endings)];
   return mentions.some((m) => !leaves(session, m) && reached.some((member) => within(m, member)));
 }
 

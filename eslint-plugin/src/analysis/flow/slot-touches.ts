@@ -8,7 +8,10 @@ import { callSitesOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { soundsLikeDisposal } from "../transfer/disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
+import { reach } from "../objects/class-reach.ts";
 import { lineage } from "../objects/holders.ts";
+import { fieldOfThis } from "../objects/members.ts";
+import { heirsOf } from "../program/class-makers.ts";
 import { onlyLooks } from "../transfer/looked-at.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { visitVerb } from "./mention-events.ts";
@@ -18,6 +21,7 @@ import {
   calleeNameNode,
   hasBody,
   isTarget,
+  memberName,
   someWithin,
   within,
   type CallLike,
@@ -112,7 +116,28 @@ export function touches(
 export function callTouches(session: Session, slot: Slot, call: CallLike): boolean {
   const { body } = session.oracle.callee(call);
   const isNear = body !== undefined && body.getSourceFile() === call.getSourceFile();
-  return isNear && touches(session, slot, body);
+  return (isNear && touches(session, slot, body)) || isTouchedAbroad(session, slot, call);
+}
+
+/** `this.release()` of a base class, or that heirs write otherwise, which ends or fills a field. */
+function isTouchedAbroad(session: Session, { mentions }: Slot, call: CallLike): boolean {
+  const method = ts.isCallExpression(call) ? fieldOfThis(call.expression) : undefined;
+  const place = mentions.find(ts.isPropertyAccessExpression);
+  const home = ts.findAncestor(call, ts.isClassLike);
+  if (!method || !place || !home) return false;
+  const { oracle } = session;
+  const [, ...above] = lineage(home, oracle);
+  const others = [...above, ...heirsOf(oracle, home)].flatMap((holder) =>
+    holder.members
+      .filter((m) => m.name && memberName(m.name) === method.name.text)
+      .map((m) => ({ holder, m })),
+  );
+  const speaks = (at: ts.Node): boolean =>
+    fieldOfThis(at)?.name.text === place.name.text &&
+    (isTarget(at) || !leaves(session, at as ts.Expression));
+  return others.some(({ holder, m }) =>
+    [...reach(oracle, holder, [m])].some((run) => someWithin(run, speaks)),
+  );
 }
 
 /**

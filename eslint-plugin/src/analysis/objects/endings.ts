@@ -9,11 +9,11 @@ import { callsNamed } from "../program/call-index.ts";
 import { disposesArguments, isDisposer } from "../transfer/disposes.ts";
 import { heirsOf, isInStatic, madeWithObject, makersOf } from "../program/class-makers.ts";
 import { lineage } from "./holders.ts";
+import { reach } from "./class-reach.ts";
 import {
   fieldOfThis,
   mentionsField,
   ownedMembers,
-  reach,
   sharedElsewhere,
   type Member,
 } from "./members.ts";
@@ -117,7 +117,7 @@ function closersOf(session: Session, node: ts.ClassLikeDeclaration): readonly En
     (ts.isIdentifier(at) || ts.isPropertyAccessExpression(at)) &&
     session.transfer(at).effect === "disposes";
   return endingsOf(node, called).filter(({ member }) =>
-    [...reach(session.oracle.facts, node, [member])].some((m) => someWithin(m, ends)),
+    [...reach(session.oracle, node, [member])].some((m) => someWithin(m, ends)),
   );
 }
 
@@ -129,12 +129,11 @@ function hooksOf(session: Session, node: ts.ClassLikeDeclaration): readonly Endi
   const own = node.members.flatMap((member) =>
     ts.isMethodDeclaration(member) && member.body ? [{ member, body: member.body }] : [],
   );
-  const { facts } = session.oracle;
   let base = baseOf(node);
   for (let depth = 0; base && depth < 6; depth++) {
     const holder = session.oracle.declarationAt(base.expression);
     if (!holder || !ts.isClassLike(holder) || holder.getSourceFile().isDeclarationFile) return [];
-    const run = endingsOf(holder).flatMap((e) => [...reach(facts, holder, [e.member])]);
+    const run = endingsOf(holder).flatMap((e) => [...reach(session.oracle, holder, [e.member])]);
     const calls = (name: string): boolean =>
       run.some((m) => someWithin(m, (at) => fieldOfThis(at)?.name.text === name));
     const found = own.filter(({ member }) => calls(memberName(member.name)));
@@ -260,7 +259,7 @@ function mayFree(
     const name = m.name && isCallable(m) ? m.name.getText() : "";
     if (!freeing.test(name)) return false;
     if (!vague.test(name)) return true;
-    return [...reach(facts, node, [m])].some((r) =>
+    return [...reach(session.oracle, node, [m])].some((r) =>
       values.some((v) => mentionsField(facts, r, v.name)),
     );
   });

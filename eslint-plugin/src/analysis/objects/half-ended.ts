@@ -16,7 +16,8 @@ import { effectInside } from "../transfer/mention.ts";
 import { runWith } from "./own-calls.ts";
 import { areAlike, fieldsBeside } from "./records-made.ts";
 import { mayListOthers } from "./left-fields.ts";
-import { fieldOfThis, ownedMembers, reach } from "./members.ts";
+import { reach } from "./class-reach.ts";
+import { fieldOfThis, ownedMembers } from "./members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
@@ -174,14 +175,13 @@ function leavingIn(
         at.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
         samePlace(session.oracle, at.left, place)) ||
       isEmptied(session, at, place));
-  const { facts } = session.oracle;
   const field = fieldOfThis(place);
   const owner = field && ts.findAncestor(home, ts.isClassLike);
   const isOwn = owner !== undefined && ts.isClassElement(home);
   if (someWithin(home, isLeft)) return isOwn ? [...runWith(owner, home)] : [home];
   if (!owner) return undefined;
   const endings = endingsOf(owner).map(({ member }) => member);
-  const reached = [...reach(facts, owner, endings)];
+  const reached = [...reach(session.oracle, owner, endings)];
   return reached.includes(home) ? reached : undefined;
 }
 

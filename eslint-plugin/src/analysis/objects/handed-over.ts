@@ -16,7 +16,8 @@ import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { accessesByName, elementsByName } from "../program/field-index.ts";
 import { keptBy } from "../transfer/keeps.ts";
 import { effectInside } from "../transfer/mention.ts";
-import { fieldOfThis, mentionsField, reach } from "./members.ts";
+import { reach } from "./class-reach.ts";
+import { fieldOfThis, mentionsField } from "./members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { deedOf, mentionsOfField } from "./overwritten-places.ts";
@@ -57,7 +58,7 @@ export function leftOfGiven(session: Session, node: ts.ClassLikeDeclaration): Gi
   const starts = endings.map(({ member }) => member);
   const maker = node.members.find((m) => ts.isConstructorDeclaration(m));
   if (!maker || !hasBody(maker) || maker.parameters.length < 2 || !first) return [];
-  const ending = reach(facts, node, starts);
+  const ending = reach(session.oracle, node, starts);
   const speaks = (name: string): boolean =>
     [...ending].some((member) => mentionsField(facts, member, name));
   const names = givenNames(node, maker);

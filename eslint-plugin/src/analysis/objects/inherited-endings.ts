@@ -7,12 +7,12 @@ import ts from "typescript";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { meansToEnd } from "./field-deeds.ts";
 import { isEndingName, lineage } from "./holders.ts";
+import { reach } from "./class-reach.ts";
 import {
   fieldOfThis,
   managed,
   mentionsField,
   ownedMembers,
-  reach,
   sharedElsewhere,
   type Member,
 } from "./members.ts";
@@ -52,7 +52,7 @@ export function inheritsFromOwn(
         ts.isMethodDeclaration(m) && m.body !== undefined && isEndingName(memberName(m.name)),
     );
     if (!ending) continue;
-    const run = reach(oracle.facts, base, [ending]);
+    const run = reach(oracle, base, [ending]);
     const callsOwn = (at: ts.Node): boolean => {
       const name = ts.isCallExpression(at) ? fieldOfThis(at.expression)?.name.text : undefined;
       return name !== undefined && own.has(name);
@@ -111,7 +111,7 @@ const callsSuper = (
   node: ts.ClassLikeDeclaration,
   method: ts.MethodDeclaration,
 ): boolean =>
-  [...reach(oracle.facts, node, [method])].some((m) =>
+  [...reach(oracle, node, [method])].some((m) =>
     someWithin(m, (child) => child.kind === ts.SyntaxKind.SuperKeyword),
   );
 
@@ -129,8 +129,8 @@ function endsInBase(
     const taken = base.members.find((m) => m.name !== undefined && memberName(m.name) === name);
     if (!taken) continue;
     if (!ts.isMethodDeclaration(taken) || !taken.body) return false;
-    const run = reach(oracle.facts, base, [taken]);
-    const speaks = reach(oracle.facts, node, [method]);
+    const run = reach(oracle, base, [taken]);
+    const speaks = reach(oracle, node, [method]);
     return ownedMembers(session, base).some(
       (m) =>
         meansToEnd(run, m.name, m.owned) &&

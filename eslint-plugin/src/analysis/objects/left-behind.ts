@@ -19,7 +19,8 @@ import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { leftByFile } from "./file-endings.ts";
 import { onlyUsed } from "../fresh/fresh-variables.ts";
 import { defaultsOfClosures } from "../transfer/given-or-made.ts";
-import { fieldOfThis, ownedMembers, reach } from "./members.ts";
+import { reach } from "./class-reach.ts";
+import { fieldOfThis, ownedMembers } from "./members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { isSwapped } from "../program/swaps.ts";
@@ -55,7 +56,7 @@ export function endlessFields(session: Session, node: ts.ClassLikeDeclaration): 
   if (!ending) return [];
   const reached = [
     ...reach(
-      session.oracle.facts,
+      session.oracle,
       node,
       endings.map((e) => e.member),
     ),
@@ -138,9 +139,8 @@ export function leftInRecords(session: Session, node: ts.ClassLikeDeclaration): 
   const [first] = endings;
   const slots = first ? recordSlots(session, node) : [];
   if (!first || slots.length === 0) return [];
-  const { facts } = session.oracle;
   const starts = endings.map((e) => e.member);
-  const run = reach(facts, node, starts);
+  const run = reach(session.oracle, node, starts);
   const ending = { name: memberName(first.member.name), body: first.body, run };
   const told = ownedMembers(session, node).map((m) => `this.${m.name}.`);
   return slots

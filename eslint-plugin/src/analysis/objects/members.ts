@@ -176,7 +176,7 @@ export const isHandled = (
   });
 
 /** `=` and `??=`, `||=`: what stands at the right may become the field's value. */
-const assigns = (node: ts.BinaryExpression): boolean =>
+export const assigns = (node: ts.BinaryExpression): boolean =>
   node.operatorToken.kind === ts.SyntaxKind.EqualsToken ||
   node.operatorToken.kind === ts.SyntaxKind.QuestionQuestionEqualsToken ||
   node.operatorToken.kind === ts.SyntaxKind.BarBarEqualsToken;
@@ -270,77 +270,6 @@ export const managed = (
 ): boolean => session.oracle.ancestors(node).some((name) => managers.includes(name));
 
 /**
- * Some members and every method of the class they call, directly or not, with functions that are
- * put into a field they speak of: `this.#end = () => { … }`, `this.ends.push(() => { … })`.
- */
-export function reach(
-  facts: Facts,
-  node: ts.ClassLikeDeclaration,
-  start: readonly ts.ClassElement[],
-): Set<ts.Node> {
-  const reached = new Set<ts.Node>();
-  const methods = [...facts.of(node, methodsOf), ...facts.of(node, functionsInFields)];
-  const visit = (member: ts.Node): void => {
-    if (reached.has(member)) return;
-    reached.add(member);
-    const mentions = facts.of(member, mentionsIn);
-    const calls = (name: string): boolean =>
-      mentions.has(null) || mentions.get(name)?.some((at) => !isOfOther(at, member)) === true;
-    for (const { name, method } of methods) if (!reached.has(method) && calls(name)) visit(method);
-  };
-  start.forEach(visit);
-  return reached;
-}
-
-/** `this.x.dispose`, and `old.dispose` of a local: not the method of that name of the class. */
-function isOfOther(at: ts.Node, member: ts.Node): boolean {
-  if (!ts.isPropertyAccessExpression(at)) return false;
-  const on = unwrap(at.expression);
-  if (fieldOfThis(on)) return true;
-  if (!ts.isIdentifier(on)) return false;
-  const isDeclared = (node: ts.Node): boolean =>
-    (ts.isVariableDeclaration(node) || ts.isParameter(node)) &&
-    ts.isIdentifier(node.name) &&
-    node.name.text === on.text &&
-    node.initializer?.kind !== ts.SyntaxKind.ThisKeyword;
-  return someWithin(member, isDeclared);
-}
-
-/** The methods and setters of a class that have a body, by name. */
-const methodsOf = (node: ts.ClassLikeDeclaration): readonly Named[] =>
-  node.members.flatMap((m) =>
-    (ts.isMethodDeclaration(m) || ts.isSetAccessorDeclaration(m)) && m.body
-      ? [{ name: memberName(m.name), method: m }]
-      : [],
-  );
-interface Named {
-  name: string;
-  method: ts.Node;
-}
-
-/** The functions that a class puts into its fields and lists in them, by the name of the field. */
-function functionsInFields(node: ts.ClassLikeDeclaration): readonly Named[] {
-  const found: Named[] = [];
-  const note = (name: string, value: ts.Expression): void => {
-    const method = unwrap(value);
-    if (ts.isArrowFunction(method) || ts.isFunctionExpression(method)) found.push({ name, method });
-  };
-  const visit = (inner: ts.Node): void => {
-    if (ts.isPropertyDeclaration(inner) && inner.initializer)
-      note(memberName(inner.name), inner.initializer);
-    const field = ts.isBinaryExpression(inner) && fieldOfThis(inner.left);
-    if (field && assigns(inner)) note(field.name.text, inner.right);
-    const target = ts.isCallExpression(inner) ? inner.expression : undefined;
-    const list = target && ts.isPropertyAccessExpression(target) && fieldOfThis(target.expression);
-    if (list && ts.isCallExpression(inner) && puts(target.name.text))
-      for (const value of putValues(target.name.text, inner.arguments)) note(list.name.text, value);
-    ts.forEachChild(inner, visit);
-  };
-  node.members.forEach(visit);
-  return found;
-}
-
-/**
  * Whether a member's body reads a field, by name, by destructuring, or by walking all of them.
  *
  * @param except what does not count
@@ -367,7 +296,7 @@ function isExcepted(at: ts.Node, root: ts.Node, except: (node: ts.Node) => boole
  * Where a member speaks of fields, by name, or null where it may be of any: a loop with no body
  * looks and does nothing.
  */
-function mentionsIn(member: ts.Node): ReadonlyMap<string | null, readonly ts.Node[]> {
+export function mentionsIn(member: ts.Node): ReadonlyMap<string | null, readonly ts.Node[]> {
   const found = new Map<string | null, ts.Node[]>();
   const add = (name: string | null, node: ts.Node): void => {
     const list = found.get(name);

@@ -6,7 +6,8 @@
 import ts from "typescript";
 import type { Ending } from "./endings.ts";
 import { isLeft, meansToEnd } from "./field-deeds.ts";
-import { reach, type Member } from "./members.ts";
+import { reach } from "./class-reach.ts";
+import { type Member } from "./members.ts";
 import type { Session } from "../session.ts";
 import { isPrivate, memberName, within } from "../program/syntax.ts";
 
@@ -26,7 +27,7 @@ export function pausesOf(
     const isStatic = ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static;
     const name = memberName(member.name);
     if (isStatic || !(stopping.test(name) || emptying.test(name))) return [];
-    const run = reach(session.oracle.facts, node, [member]);
+    const run = reach(session.oracle, node, [member]);
     return members.some((m) => ends(run, m))
       ? [{ member, body: member.body, pauses: true as const }]
       : [];
@@ -47,10 +48,9 @@ export function dueAt(
   members: readonly Member[],
 ): readonly Member[] {
   if (!endings.every((e) => e.pauses)) return members;
-  const { facts } = session.oracle;
   const stops = endings.some(({ member }) => stopping.test(memberName(member.name)));
   const run = reach(
-    facts,
+    session.oracle,
     node,
     endings.map((e) => e.member),
   );

@@ -7,7 +7,8 @@
 import ts from "typescript";
 import { endingsOf, type Ending } from "./endings.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
-import { mentionsField, reach } from "./members.ts";
+import { reach } from "./class-reach.ts";
+import { mentionsField } from "./members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { deedOf } from "./overwritten-places.ts";
 import type { Session } from "../session.ts";
@@ -31,7 +32,7 @@ export function leftParts(session: Session, node: ts.ClassLikeDeclaration): Left
   const [ending] = endings;
   if (!ending) return [];
   const starts = endings.map(({ member }) => member);
-  const run = [...reach(facts, node, starts)];
+  const run = [...reach(session.oracle, node, starts)];
   const fields = facts
     .of(node, fieldsOf)
     .filter(({ name }) => !run.some((member) => mentionsField(facts, member, name)));

@@ -4,7 +4,8 @@
  */
 import ts from "typescript";
 import { enclosingFunction } from "./fate.ts";
-import { fieldOfThis, reach } from "../objects/members.ts";
+import { reach } from "../objects/class-reach.ts";
+import { fieldOfThis } from "../objects/members.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
 import type { Slot } from "../flow/slots.ts";
@@ -41,7 +42,7 @@ export function leavesFieldAlone(session: Session, at: ts.Node, slot: Slot): boo
     const use = id.parent;
     if (!ts.isPropertyAccessExpression(use) || use.expression !== id) return false;
     const asked = holder.members.filter((m) => m.name && memberName(m.name) === use.name.text);
-    const reached = [...reach(session.oracle.facts, holder, asked)];
+    const reached = [...reach(session.oracle, holder, asked)];
     const speaks = (n: ts.Node): boolean => fieldOfThis(n)?.name.text === field;
     return use.name.text !== field && !reached.some((member) => someWithin(member, speaks));
   });
