@@ -37,4 +37,16 @@ export function size(frames: Tensor[]): number {
 }`,
 );
 
+finds(
+  "what a function keeps as it gives it",
+  `${from}let last: Tensor | undefined;
+let next: Tensor | undefined;
+function target(n: number): Tensor { last?.dispose(); return (last = zeros([n])); }
+const other = (n: number): Tensor => (next?.dispose(), (next = zeros([n])));
+function own(n: number): Tensor { let made: Tensor; return (made = zeros([n])); }
+export function end(): void { last?.dispose(); next?.dispose(); last = next = undefined; }
+export const size = (n: number): number => target(n).size + other(n).size;
+export const lost = (n: number): number => own(n).size; // !`,
+);
+
 test.run();

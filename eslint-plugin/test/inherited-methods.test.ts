@@ -56,4 +56,25 @@ export class Big extends Base {
   "webgpu",
 );
 
+finds(
+  "a field that a getter gives",
+  `export class Screen {
+  #depth: GPUTexture | null = null;
+  get depth(): GPUTexture | null { return this.#depth; }
+  resize(d: GPUDevice): void { this.depth?.destroy(); this.#depth = ${texture}; }
+  destroy(): void { this.depth?.destroy(); }
+}
+export class Shown {
+  #depth: GPUTexture | null = null;
+  get depth(): GPUTexture | null { return this.#depth; }
+  resize(d: GPUDevice): number {
+    const before = this.depth!.width;
+    this.#depth = ${texture}; // !
+    return before;
+  }
+  destroy(): void { this.#depth?.destroy(); }
+}`,
+  "webgpu",
+);
+
 test.run();

@@ -50,6 +50,24 @@ finds(
   lists("if (frames.length > most) frames = []; // !", "if (most < 3) this.frames = []; // !"),
 );
 finds(
+  "lists that are sorted and cut at once",
+  lists(
+    "frames = [...frames, x.neg()].sort((a, b) => a.size - b.size);",
+    "this.frames = [x.neg(), ...this.frames].reverse().slice(0, most); // !",
+  ),
+);
+finds(
+  "new lists that are sorted",
+  `${from}type Order = (a: Tensor, b: Tensor) => number;
+export const pair = (x: Tensor, order: Order): Tensor[] => [x.neg(), x.abs()].sort(order);
+export function both(x: Tensor, order: Order): void {
+  const all = [x.neg(), x.abs()].sort(order).reverse();
+  for (const each of all) each.dispose();
+}
+export const count = (x: Tensor, order: Order): number =>
+  [x.neg(), x.abs()].sort(order).length; // !`,
+);
+finds(
   "a list filled from an end that gets a length",
   `${from}export class Past {
   states: Tensor[] = [];

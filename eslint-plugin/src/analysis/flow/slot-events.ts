@@ -126,7 +126,8 @@ export function slotStoreEvents(session: Session, frame: Frame, node: ts.BinaryE
   if (!cell) return;
   if (!isStore(node)) return frame.all(cell, "escape", node);
   const added = spreadBack(session.oracle, node);
-  if (added) return frame.own(cell, added.at(-1) ?? node.right, node, true, false);
+  if (added && !givesPart(session, node.right, node.left))
+    return frame.own(cell, added.at(-1) ?? node.right, node, true, false);
   const value = valueGiven(node);
   if (isNullish(value)) return frame.set(cell, "null", node);
   if (isEmptyContainer(value)) return frame.set(cell, "none", node);

@@ -21,6 +21,7 @@ import {
   unwrap,
   valuesOf,
   variableName,
+  within,
   type FunctionWithBody,
 } from "../program/syntax.ts";
 import { areApart } from "../program/ways.ts";
@@ -151,10 +152,20 @@ export function resultFreshness(
 const isDecorated = (fn: ts.Node): boolean =>
   ts.canHaveDecorators(fn) && (ts.getDecorators(fn)?.length ?? 0) > 0;
 
+/** A variable of the function itself, which is gone with it. */
+function isOwnVariable({ oracle }: Session, fn: ts.Node, place: ts.Expression): boolean {
+  const source = ts.isIdentifier(place) ? oracle.declarationAt(place) : undefined;
+  return source !== undefined && within(source, fn);
+}
+
 /** Whether what is returned is also put away, or into somebody's hands: it has an owner then. */
 export function isKept(session: Session, fn: ts.Node, value: ts.Expression): boolean {
   const bare = unwrap(value);
-  if (ts.isBinaryExpression(bare) && isStore(bare)) return !ts.isIdentifier(bare.left);
+  if (ts.isBinaryExpression(bare)) {
+    if (bare.operatorToken.kind === ts.SyntaxKind.CommaToken)
+      return isKept(session, fn, bare.right);
+    if (isStore(bare)) return !isOwnVariable(session, fn, bare.left);
+  }
   const owned = ts.isIdentifier(bare) ? session.oracle.ownedAt(bare) : null;
   if (!ts.isIdentifier(bare) || !owned) return false;
   const isGeneric = owned.owner.policy === "generic";

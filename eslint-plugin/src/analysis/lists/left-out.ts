@@ -11,10 +11,12 @@ import { effectInside } from "../transfer/mention.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
+import { spreads } from "./spread-back.ts";
 import type { Session } from "../session.ts";
 import {
   calleeNameNode,
   isUsing,
+  literalUnder,
   someWithin,
   unwrap,
   type FunctionWithBody,
@@ -32,7 +34,7 @@ export function givesPart(session: Session, value: ts.Expression, list: ts.Expre
   if (!ts.isCallExpression(node)) return false;
   if (picksSome(session, node, list)) return true;
   const target = node.expression;
-  if (ts.isPropertyAccessExpression(target) && samePlace(session.oracle, target.expression, list))
+  if (ts.isPropertyAccessExpression(target) && isWhole(session, target.expression, list))
     return leavesSome(session, node);
   const at = node.arguments.findIndex((a) => samePlace(session.oracle, a, list));
   const { body } = session.oracle.callee(node);
@@ -40,6 +42,12 @@ export function givesPart(session: Session, value: ts.Expression, list: ts.Expre
   if (!body || !parameter || !ts.isIdentifier(parameter)) return false;
   const [only, ...others] = returnsOf(body);
   return only !== undefined && others.length === 0 && givesPart(session, only, parameter);
+}
+
+/** `xs`, and `[...xs, x].sort(f)`, which has more. */
+function isWhole({ oracle }: Session, value: ts.Expression, list: ts.Expression): boolean {
+  const literal = literalUnder(value);
+  return samePlace(oracle, value, list) || (literal ? spreads(oracle, literal, list) : false);
 }
 
 /** `kept.map((i) => xs[i])`, where `kept` is what a filter leaves of places. */

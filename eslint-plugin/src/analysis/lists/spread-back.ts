@@ -5,28 +5,38 @@
 import ts from "typescript";
 import type { Oracle } from "../program/oracle.ts";
 import { samePlace } from "../program/same-place.ts";
-import { unwrap } from "../program/syntax.ts";
+import { literalUnder } from "../program/syntax.ts";
 
 /** What such an assignment adds to the place; undefined for any other. */
 export function spreadBack(
   oracle: Oracle,
   { left, right, operatorToken }: ts.BinaryExpression,
 ): readonly ts.Expression[] | undefined {
-  const list = unwrap(right);
-  if (operatorToken.kind !== ts.SyntaxKind.EqualsToken || !ts.isArrayLiteralExpression(list))
-    return undefined;
-  const isWhole = (part: ts.Expression): boolean =>
-    ts.isSpreadElement(part) && samePlace(oracle, part.expression, left);
-  return list.elements.some(isWhole) ? list.elements.filter((part) => !isWhole(part)) : undefined;
+  const list = literalUnder(right);
+  if (operatorToken.kind !== ts.SyntaxKind.EqualsToken || !list) return undefined;
+  return spreads(oracle, list, left)
+    ? list.elements.filter((part) => !isSpreadOf(oracle, part, left))
+    : undefined;
 }
+
+/** Whether a literal has all that a place holds. */
+export const spreads = (
+  oracle: Oracle,
+  list: ts.ArrayLiteralExpression,
+  place: ts.Expression,
+): boolean => list.elements.some((part) => isSpreadOf(oracle, part, place));
+
+const isSpreadOf = (oracle: Oracle, part: ts.Expression, place: ts.Expression): boolean =>
+  ts.isSpreadElement(part) && samePlace(oracle, part.expression, place);
 
 /** Whether a mention is the list that such an assignment spreads. */
 export function isSpreadBack(oracle: Oracle, mention: ts.Node): boolean {
   const { parent: spread } = mention;
-  const store = ts.isSpreadElement(spread) ? spread.parent.parent : undefined;
+  const list = ts.isSpreadElement(spread) ? spread.parent : undefined;
+  const store = list && ts.findAncestor(list, ts.isBinaryExpression);
   return (
     store !== undefined &&
-    ts.isBinaryExpression(store) &&
+    literalUnder(store.right) === list &&
     samePlace(oracle, mention as ts.Expression, store.left) &&
     spreadBack(oracle, store) !== undefined
   );

@@ -3,6 +3,7 @@
  * which methods speak of them. Pure questions about one class; used by the rules about fields.
  */
 import ts from "typescript";
+import { endedByGetter } from "./getters.ts";
 import { freshnessGiven } from "./given-new.ts";
 import { isPointer } from "./pointers.ts";
 import { putValues, puts } from "../program/containers.ts";
@@ -101,7 +102,7 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
       note(memberName(member.name), member.initializer, node);
     ts.forEachChild(member, (c) => visit(c, member));
   }
-  for (const name of shared) found.delete(name);
+  for (const name of [...shared, ...endedByGetter(session, node)]) found.delete(name);
   for (const name of mixed)
     if (found.get(name)?.owned.owner.policy === "generic") found.delete(name);
   return [...found.values()];

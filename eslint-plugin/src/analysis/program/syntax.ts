@@ -233,6 +233,21 @@ export const isPrivate = (member: ts.ClassElement): boolean =>
   (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) !== 0 ||
   (member.name !== undefined && ts.isPrivateIdentifier(member.name));
 
+/** Whether a call by a name gives the same elements as its list has, or some of them. */
+export const passesOn = ({ name }: ts.PropertyAccessExpression): boolean =>
+  /^(sort|reverse|toSorted|toReversed|slice|filter)$/.test(name.text);
+
+/** The literal that `[x, ...xs].sort(f).slice(0, n)` begins with: nothing else is in what it gives. */
+export function literalUnder(value: ts.Expression): ts.ArrayLiteralExpression | undefined {
+  const node = unwrap(value);
+  if (ts.isArrayLiteralExpression(node)) return node;
+  return ts.isCallExpression(node) &&
+    ts.isPropertyAccessExpression(node.expression) &&
+    passesOn(node.expression)
+    ? literalUnder(node.expression.expression)
+    : undefined;
+}
+
 /** What the last of `a = b = value` is. */
 export function valueGiven(store: ts.BinaryExpression): ts.Expression {
   const right = unwrap(store.right);

@@ -5,7 +5,7 @@
  * the dataflow.
  */
 import ts from "typescript";
-import type { CallLike } from "../program/syntax.ts";
+import { literalUnder, passesOn, type CallLike } from "../program/syntax.ts";
 
 /** Where the value of an expression goes. */
 export interface Fate {
@@ -179,11 +179,13 @@ function climbBinary(
   return settle(fate, assigns ? "unknown" : "operand", parent);
 }
 
-function climbAccess(access: ts.PropertyAccessExpression, fate: Fate): null {
+function climbAccess(access: ts.PropertyAccessExpression, fate: Fate): ts.Expression | null {
   let top: ts.Expression = access;
   while (ts.isParenthesizedExpression(top.parent) || ts.isNonNullExpression(top.parent))
     top = top.parent;
   const called = ts.isCallExpression(top.parent) && top.parent.expression === top;
+  const isSame = called && passesOn(access) && literalUnder(access.expression) === fate.literal;
+  if (isSame && fate.literal) return top.parent as ts.Expression;
   return settle(fate, called ? "receiver" : "read", called ? top.parent : access, access.name.text);
 }
 
