@@ -11,7 +11,8 @@ import { assigns, fieldOfThis, mentionsIn } from "./members.ts";
 
 /**
  * Some members and every method of the class and its bases they call, directly or not, with
- * functions that are put into a field they speak of: `this.#end = () => { … }`, `this.ends.push(() => { … })`.
+ * functions that are put into a field they speak of: `this.#end = () => { … }`,
+ * `this.ends.push(() => { … })`.
  */
 export function reach(
   oracle: Oracle,

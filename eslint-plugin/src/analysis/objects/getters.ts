@@ -1,6 +1,6 @@
 /**
- * Getters: fields that a class ends by the name of a getter that gives them, `this.target?.destroy()`
- * of `get target() { return this.#target; }`. Used by `members.ts`.
+ * Getters: fields that a class ends by the name of a getter that gives them,
+ * `this.target?.destroy()` of `get target() { return this.#target; }`. Used by `members.ts`.
  */
 import ts from "typescript";
 import { returnsOf } from "../transfer/fate.ts";

@@ -237,7 +237,7 @@ export const isPrivate = (member: ts.ClassElement): boolean =>
 export const passesOn = ({ name }: ts.PropertyAccessExpression): boolean =>
   /^(sort|reverse|toSorted|toReversed|slice|filter)$/.test(name.text);
 
-/** The literal that `[x, ...xs].sort(f).slice(0, n)` begins with: nothing else is in what it gives. */
+/** The literal that `[x, ...xs].sort(f).slice(0, n)` begins with, of which the rest gives some. */
 export function literalUnder(value: ts.Expression): ts.ArrayLiteralExpression | undefined {
   const node = unwrap(value);
   if (ts.isArrayLiteralExpression(node)) return node;
