@@ -68,6 +68,25 @@ export const count = (x: Tensor, order: Order): number =>
   [x.neg(), x.abs()].sort(order).length; // !`,
 );
 finds(
+  "entries that are sorted, and ended in turn",
+  `interface Entry { texture: GPUTexture | null; tick: number }
+export class Images {
+  private readonly all = new Map<string, Entry>();
+  add(d: GPUDevice, key: string, tick: number): void {
+    const texture = d.createTexture({ size: [8], format: "rgba8unorm", usage: 16 });
+    if (!this.all.has(key)) this.all.set(key, { texture, tick });
+    else texture.destroy();
+  }
+  evict(now: number): void {
+    const old = [...this.all.entries()].filter(([, e]) => e.tick !== now)
+      .sort((a, b) => a[1].tick - b[1].tick);
+    for (const [key, e] of old) { e.texture?.destroy(); this.all.delete(key); }
+  }
+  destroy(): void { for (const e of this.all.values()) e.texture?.destroy(); this.all.clear(); }
+}`,
+  "webgpu",
+);
+finds(
   "a list filled from an end that gets a length",
   `${from}export class Past {
   states: Tensor[] = [];

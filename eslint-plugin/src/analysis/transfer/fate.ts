@@ -184,10 +184,15 @@ function climbAccess(access: ts.PropertyAccessExpression, fate: Fate): ts.Expres
   while (ts.isParenthesizedExpression(top.parent) || ts.isNonNullExpression(top.parent))
     top = top.parent;
   const called = ts.isCallExpression(top.parent) && top.parent.expression === top;
-  const isSame = called && passesOn(access) && literalUnder(access.expression) === fate.literal;
-  if (isSame && fate.literal) return top.parent as ts.Expression;
+  const list = called && passesOn(access) ? literalUnder(access.expression) : undefined;
+  if (list && list === fate.literal && !isSpreadIn(list, fate.node))
+    return top.parent as ts.Expression;
   return settle(fate, called ? "receiver" : "read", called ? top.parent : access, access.name.text);
 }
+
+/** Whether a list is spread in a literal: what becomes of its elements is told by themselves. */
+const isSpreadIn = (list: ts.ArrayLiteralExpression, start: ts.Node): boolean =>
+  list.elements.some((e) => ts.isSpreadElement(e) && e.pos <= start.pos && start.end <= e.end);
 
 function settleArgument(node: ts.Expression, parent: ts.Node, fate: Fate): null {
   if (!ts.isCallExpression(parent) && !ts.isNewExpression(parent))
