@@ -32,7 +32,7 @@ export interface BatchLimits {
 const CHILD = fileURLToPath(new URL("./child.ts", import.meta.url));
 const TSX = import.meta.resolve("tsx");
 /** Room for what dies young: compilers and linters spend a tenth of their time collecting it. */
-const ROOM = "--max-semi-space-size=32";
+const YOUNG_SPACE = "--max-semi-space-size=32";
 const running = new Set<ChildProcess>();
 
 /** Kills every child still running. For signals and for the end of the runner. */
@@ -95,7 +95,7 @@ async function runProcess(
 }
 
 function start({ root, files, flags, names }: Batch): ChildProcess {
-  const args = [ROOM, "--import", TSX, "--conditions=tenure:source", ...flags];
+  const args = [YOUNG_SPACE, "--import", TSX, "--conditions=tenure:source", ...flags];
   return spawn(process.execPath, [...args, CHILD, root, JSON.stringify(names), ...files], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe", "pipe"],

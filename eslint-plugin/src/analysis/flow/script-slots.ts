@@ -94,17 +94,14 @@ function isEndedFromOutside(
 ): boolean {
   const { facts } = session.oracle;
   const [first] = mentions;
-  const name = first?.name.text ?? "";
-  return (
-    first !== undefined &&
-    sourcesFor(session.oracle, first).some((file) =>
-      (facts.of(file, accessesByName).get(name) ?? []).some(
-        (at) =>
-          !fieldOfThis(at) &&
-          !mentions.includes(at) &&
-          !isTarget(at) &&
-          !onlyLooksAt(session.transfer(at).effect),
-      ),
-    )
+  if (!first) return false;
+  return sourcesFor(session.oracle, first).some((file) =>
+    (facts.of(file, accessesByName).get(first.name.text) ?? []).some(
+      (at) =>
+        !fieldOfThis(at) &&
+        !mentions.includes(at) &&
+        !isTarget(at) &&
+        !onlyLooksAt(session.transfer(at).effect),
+    ),
   );
 }

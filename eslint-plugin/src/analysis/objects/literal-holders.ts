@@ -7,7 +7,7 @@ import ts from "typescript";
 import { nameOf } from "../program/call-sites.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { endsAt, getsNothing } from "./field-deeds.ts";
-import { isTestFile, sourcesOf } from "../program/call-index.ts";
+import { sourcesOf, tellsOf } from "../program/call-index.ts";
 import { grouped } from "../program/field-index.ts";
 import type { Oracle } from "../program/oracle.ts";
 import type { Owned } from "../program/ownership.ts";
@@ -64,12 +64,11 @@ export function literalsOf(oracle: Oracle, node: NamedType): ts.ObjectLiteralExp
   const declaration = namedBy(node);
   const { facts, program } = oracle;
   const own = ts.isTypeLiteralNode(node) ? givenBy(node) : undefined;
-  const isTest = isTestFile(node.getSourceFile());
   const makers = declaration
     ? (facts.of(program, makersByName).get(declaration.name.text) ?? [])
         .filter(({ name }) => oracle.declarationAt(name) === declaration)
         .map(({ fn }) => fn)
-        .filter((fn) => isTest || !isTestFile(fn.getSourceFile())) // those make stand-ins
+        .filter((fn) => tellsOf(fn, node)) // tests make stand-ins
     : [];
   return [...(own ? [own] : []), ...makers].flatMap((fn) =>
     returnsOf(fn).flatMap((given) => literalsIn(oracle, given)),

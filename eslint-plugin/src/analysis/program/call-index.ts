@@ -45,6 +45,10 @@ export const sourcesFor = (
 ): readonly ts.SourceFile[] =>
   facts.of(program, isTestFile(at.getSourceFile()) ? sourcesOf : sourcesWithoutTests);
 
+/** Whether what a file says counts for another: a test tells of tests alone. */
+export const tellsOf = (teller: ts.Node, of: ts.Node): boolean =>
+  isTestFile(of.getSourceFile()) || !isTestFile(teller.getSourceFile());
+
 const sourcesWithoutTests = (program: ts.Program, facts: Facts): readonly ts.SourceFile[] =>
   facts.of(program, sourcesOf).filter((file) => !isTestFile(file));
 

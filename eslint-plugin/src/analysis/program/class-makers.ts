@@ -3,7 +3,7 @@
  * instances of any of them. Used by `made-again.ts` and the verbs about endings.
  */
 import ts from "typescript";
-import { callsNamed, isTestFile, sourcesOf } from "./call-index.ts";
+import { callsNamed, sourcesOf, tellsOf } from "./call-index.ts";
 import { grouped } from "./field-index.ts";
 import type { Oracle } from "./oracle.ts";
 import { baseOf } from "./syntax.ts";
@@ -32,7 +32,7 @@ export function heirsOf(
   const visit = (base: ts.ClassLikeDeclaration): void => {
     for (const heir of all.get(base.name?.text ?? "") ?? []) {
       const named = baseOf(heir)?.expression;
-      if (!isFor(node, heir)) continue;
+      if (!tellsOf(heir, node)) continue;
       if (found.has(heir) || !named || oracle.declarationAt(named) !== base) continue;
       found.add(heir);
       visit(heir);
@@ -41,10 +41,6 @@ export function heirsOf(
   visit(node);
   return found;
 }
-
-/** Whether a class is no stand-in of tests for what is not a test. */
-const isFor = (node: ts.Node, made: ts.Node): boolean =>
-  isTestFile(node.getSourceFile()) || !isTestFile(made.getSourceFile());
 
 interface Implementing {
   holder: ts.ClassLikeDeclaration;
@@ -77,7 +73,7 @@ export const implementersOf = (
 ): readonly ts.ClassLikeDeclaration[] =>
   (oracle.facts.of(oracle.program, implementersByName).get(node.name.text) ?? []).flatMap(
     ({ holder, name }) =>
-      isFor(node, holder) && oracle.declarationAt(name) === node ? [holder] : [],
+      tellsOf(holder, node) && oracle.declarationAt(name) === node ? [holder] : [],
   );
 
 /** Every `new` of a class, or of one that extends it. */

@@ -43,7 +43,7 @@ export function storedAt(
   const holder = isSelf(expression)
     ? holderOf(expression)
     : ts.isIdentifier(expression)
-      ? literalOf(context.declarationAt(expression))
+      ? holderNamed(context.declarationAt(expression))
       : undefined;
   if (!holder) return [];
   const known = context.stored.get(holder) ?? storesOf(context, holder);
@@ -81,7 +81,7 @@ const isPrototype = (store: ts.Node): boolean =>
   store.left.name.text === "prototype";
 
 /** The object literal that a variable is given, or the class that a name means. */
-function literalOf(declaration: ts.Declaration | undefined): ts.Node | undefined {
+function holderNamed(declaration: ts.Declaration | undefined): ts.Node | undefined {
   if (!declaration) return undefined;
   if (ts.isClassLike(declaration)) return declaration;
   const value = ts.isVariableDeclaration(declaration) ? declaration.initializer : undefined;
@@ -102,12 +102,12 @@ function storesOf(context: FieldContext, holder: ts.Node): Map<string, Stored[]>
     const place = inner ? `${inner.name.text}.${field.name.text}` : field.name.text;
     found.set(place, [...(found.get(place) ?? []), { value, inside }]);
   };
-  const variable = ts.isClassLike(holder)
+  const named = ts.isClassLike(holder)
     ? holder
     : !ts.isSourceFile(holder) && ts.isVariableDeclaration(holder.parent)
       ? holder.parent
       : undefined;
-  const names = new Set<ts.Node>(variable ? usesOf(context, variable) : []);
+  const names = new Set<ts.Node>(named ? usesOf(context, named) : []);
   const isHolder = (node: ts.Expression): boolean => isSelf(node) || names.has(node);
   const visit = (node: ts.Node): void => {
     if (ts.isClassLike(node)) return;
