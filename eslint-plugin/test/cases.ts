@@ -62,9 +62,11 @@ export function testCases(rule: string): void {
     ),
   );
   for (const { name, code, expected } of readCases(rule)) {
+    let linted: Linter.LintMessage[] | undefined;
+    const reports = (): Linter.LintMessage[] => (linted ??= lint(code, { rules }));
     test(name, () => {
       assert.equal(typeErrors(code), [], "the case itself compiles");
-      const found = lint(code, { rules });
+      const found = reports();
       assert.equal(
         found.map((m) => `${String(m.line)} ${idOf(m)}`).sort(),
         expected.map((e) => `${String(e.line)} ${e.rule}`).sort(),
@@ -84,7 +86,7 @@ export function testCases(rule: string): void {
     });
     if (expected.length > 0)
       test(`${name}: fixes`, () => {
-        tryFixes(code, rules);
+        tryFixes(code, rules, reports());
       });
   }
   test.run();
@@ -98,15 +100,18 @@ const revealedBy: Record<string, string[]> = {
   "no-escape-from-scope": ["require-disposal"],
 };
 
-/** Applies each suggestion and the autofix of a text. */
-export function tryFixes(code: string, rules: Record<string, unknown>): void {
-  const before = lint(code, { rules });
+/** Applies each suggestion and the autofix of a text that has these reports. */
+function tryFixes(
+  code: string,
+  rules: Record<string, unknown>,
+  before: readonly Linter.LintMessage[],
+): void {
   for (const message of before) {
     for (const suggestion of message.suggestions ?? []) {
       const out = applied(code, suggestion);
       assert.equal(typeErrors(out), [], `"${suggestion.desc}" compiles:\n${out}`);
       const after = lint(out, { rules });
-      const count = (list: Linter.LintMessage[], id: string): number =>
+      const count = (list: readonly Linter.LintMessage[], id: string): number =>
         list.filter((m) => idOf(m) === id).length;
       assert.ok(
         count(after, idOf(message)) < count(before, idOf(message)),
@@ -124,6 +129,7 @@ export function tryFixes(code: string, rules: Record<string, unknown>): void {
       );
     }
   }
+  if (!before.some((m) => m.fix)) return;
   const once = fixed(code, { rules });
   assert.equal(typeErrors(once), [], `the fixed text compiles:\n${once}`);
   assert.is(fixed(once, { rules }), once, "fixing again changes nothing");

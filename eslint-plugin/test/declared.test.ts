@@ -18,12 +18,19 @@ declare const mixed: (Item | Own)[], shelf: Shelf, own: Own, later: AsyncIterabl
 declare const set: Set<Item>; declare function items(): Item[];
 `;
 
+/** What all programs have, read once. */
+const libraries = new Map<string, ts.SourceFile | undefined>();
+
 /** The declared type of `it` in some code, and what TypeScript says. */
 function typesOf(code: string): { declared: string | null; asked: string } {
   const host = ts.createCompilerHost({});
   const read = host.getSourceFile.bind(host);
   const file = ts.createSourceFile("a.ts", head + code, ts.ScriptTarget.ES2022, true);
-  host.getSourceFile = (name, ...rest) => (name === "a.ts" ? file : read(name, ...rest));
+  host.getSourceFile = (name, ...rest) => {
+    if (name === "a.ts") return file;
+    if (!libraries.has(name)) libraries.set(name, read(name, ...rest));
+    return libraries.get(name);
+  };
   const options = { target: ts.ScriptTarget.ES2022, strict: true, types: [] };
   const program = ts.createProgram(["a.ts"], options, host);
   const checker = new Checker(program, () => false);
