@@ -9,8 +9,11 @@ import type { Batch } from "./batch.ts";
 
 /** Folders of the repository that hold tests. */
 const PLACES = ["packages", "eslint-plugin", "examples", "tools"];
-/** Files per process at most: a crash costs a restart, and two processes share the work evenly. */
-const BATCH = 12;
+/**
+ * Files per process at most: a crash costs a restart, two processes share the work evenly, and
+ * each start loads TypeScript or a driver again.
+ */
+const BATCH = 27;
 
 /** What to run. */
 export interface Selection {
