@@ -110,6 +110,8 @@ export interface OwnerSettings {
   borrowers?: string[];
   /** Calls whose result goes on using what they are given or asked of (`createBindGroup`). */
   holders?: CalleeSpecifier[];
+  /** Calls whose result gives by its methods what goes on using all that it was given. */
+  recorders?: CalleeSpecifier[];
   keep?: { methods?: string[]; functions?: CalleeSpecifier[] };
   /** Those of `keep` after which no scope frees the value (`tf.keep`, `detachFromScope`). */
   lasting?: CalleeSpecifier[];

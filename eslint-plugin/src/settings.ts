@@ -156,6 +156,7 @@ const ownerShape = shape(
     overrides: listOf(shape({ method: text, calledBy: listOf(text) }, ["method", "calledBy"])),
     borrowers: listOf(text),
     holders: listOf(callee),
+    recorders: listOf(callee),
     outsideScopes: listOf(text),
     policy: oneOf("protocol", "scoped", "generic"),
   },
@@ -208,6 +209,7 @@ export const complete = (owner: OwnerSettings): Owner => ({
   overrides: [],
   borrowers: [],
   holders: [],
+  recorders: [],
   outsideScopes: [],
   policy: "generic",
   ...owner,
@@ -253,7 +255,10 @@ const disposerNames = [
 ];
 
 /** An owner of which nothing may stay: neither for good nor for those who go on using it. */
-const endedByAll = (owner: Owner): Owner => ({ ...owner, lost: "always", holders: [] });
+const endedByAll = (owner: Owner): Owner => ({
+  ...owner,
+  ...{ lost: "always", holders: [], recorders: [] },
+});
 
 const standard: TenureSettings = {};
 

@@ -31,6 +31,7 @@ export const webgpu: readonly OwnerSettings[] = [
     args: "borrow",
     borrowers: ["GPU"],
     holders: ["createBindGroup", "createView"],
+    recorders: ["createRenderBundleEncoder"],
     untyped: {
       globals: [],
       makes: [],

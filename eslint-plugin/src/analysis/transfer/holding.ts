@@ -28,11 +28,30 @@ const mostHops = 6;
 
 /** Whether a call's result uses its arguments or receiver and outlives the function. */
 export function holdsOn(session: Session, call: CallLike, owner: Owner, hops = 0): boolean {
-  return (
-    owner.holders.length > 0 &&
-    session.oracle.is(session.oracle.callee(call), owner.holders, owner) &&
-    (hops >= mostHops || outlives(session, call, owner, hops + 1))
-  );
+  if (owner.holders.length === 0 && owner.recorders.length === 0) return false;
+  if (session.oracle.is(session.oracle.callee(call), owner.holders, owner))
+    return hops >= mostHops || outlives(session, call, owner, hops + 1);
+  return isRecorded(session, call, owner, hops);
+}
+
+/** `bundle.setVertexBuffer(0, b)`: what `bundle.finish()` gives goes on using `b`. */
+function isRecorded(session: Session, call: CallLike, owner: Owner, hops: number): boolean {
+  const called = unwrap(call.expression);
+  if (owner.recorders.length === 0 || !ts.isPropertyAccessExpression(called)) return false;
+  const recorder = unwrap(called.expression);
+  const at = ts.isIdentifier(recorder) && session.oracle.declarationAt(recorder);
+  if (!at || !ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name)) return false;
+  const made = at.initializer && unwrap(at.initializer);
+  if (!made || !ts.isCallExpression(made)) return false;
+  if (!session.oracle.is(session.oracle.callee(made), owner.recorders, owner)) return false;
+  const fn = enclosingFunction(at);
+  const region = fn ?? ts.findAncestor(at, ts.isBlock); // what a module declares stays
+  if (!region || hops >= mostHops) return true;
+  return referencesTo(session.oracle, at, at.name, region).some((id) => {
+    const { kind, node } = fateOf(id);
+    const given = kind === "receiver" ? (node as ts.Expression) : id;
+    return enclosingFunction(id) !== fn || outlives(session, given, owner, hops + 1);
+  });
 }
 
 /** Whether a function makes something that goes on using values it also gives to its caller. */
