@@ -148,7 +148,7 @@ tfjs(
   "keep in tidy",
   "export class M { private w: tf.Tensor | null = null; set(a: tf.Tensor) { tf.tidy(() " +
     "=> { this.w = tf.keep(a.square()); }); } dispose() { this.w?.dispose(); } }",
-  [],
+  [O],
 );
 tfjs(
   "stored from tidy without keep",

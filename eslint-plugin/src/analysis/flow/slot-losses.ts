@@ -7,7 +7,7 @@ import ts from "typescript";
 import { sourcesFor } from "../program/call-index.ts";
 import { callSitesOf, nameOf } from "../program/call-sites.ts";
 import { isExported } from "../program/exported.ts";
-import { handedTo } from "../transfer/callbacks.ts";
+import { functionAround, handedTo } from "../transfer/callbacks.ts";
 import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
 import { isGuardedAlike } from "../objects/guarded-alike.ts";
 import { referencesTo } from "../program/references.ts";
@@ -22,6 +22,7 @@ import { asksForDevice } from "../trails/made-again.ts";
 import { reach } from "../objects/class-reach.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
+import { isKeptForGood } from "../transfer/keeps.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { isCalledInLoop, isForLoss, runsOften, surelyRunsOften } from "../trails/runs-often.ts";
 import { isHolder } from "../../owner.ts";
@@ -64,7 +65,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (owned.shape === "many" && givesPart(session, node.right, node.left))
       return [{ node, owned, part: true }];
     if (owned.shape === "many" && !isMadeAnew(session, slot, node)) return [];
-    const home = enclosingFunction(node);
+    const home = functionAround(session, node);
     if (home && mayBeEndedBefore(session, home, filledBy(slot.mentions))) return [];
     if (surely || slot.atOnce) return [{ node, owned }];
     const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
@@ -103,9 +104,10 @@ function isToggled({ mentions }: Slot, node: ts.Node): boolean {
 }
 
 /** `grid.cells.destroy(); grid.resize(w);`: who has it made anew ends what the field held. */
-function isEndedByCallers({ oracle }: Session, slot: Slot, node: ts.Node): boolean {
+function isEndedByCallers(session: Session, slot: Slot, node: ts.Node): boolean {
+  const { oracle } = session;
   const { kind, label, owned, mentions } = slot;
-  const home = enclosingFunction(node);
+  const home = functionAround(session, node);
   const remakes = home && nameOf(home);
   const name = label.slice(label.lastIndexOf(".") + 1);
   if (kind !== "field" || name.startsWith("#") || remakes === undefined) return false;
@@ -158,9 +160,13 @@ const isFirstFill = ({ makes }: Slot, node: ts.Node): boolean => {
   return makes.some((at) => at.pos >= node.end && enclosingFunction(at) === home);
 };
 
-/** Made where there may be no scope; where nothing is known of that, ended by hand elsewhere. */
-function outlivesScopes(session: Session, { makes, mentions }: Slot): boolean {
-  if (makes.some((at) => mayLackScope(session, at))) return true;
+/**
+ * Made where there may be no scope, or kept for good; where nothing is known of that, ended by hand
+ * elsewhere.
+ */
+function outlivesScopes(session: Session, { makes, mentions, owned }: Slot): boolean {
+  if (makes.some((at) => mayLackScope(session, at) || isKeptForGood(session, at, owned.owner)))
+    return true;
   const isUnknown = makes.every((at) => session.scopeAt(at) === "unknown");
   return isUnknown && mentions.some((m) => session.transfer(m).effect === "disposes");
 }
@@ -218,9 +224,11 @@ const fillsOnly = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
   kind !== ts.SyntaxKind.EqualsToken;
 
 /** Whether a store runs more than once. What may last is mostly loaded once, whatever may call. */
-function comesAgain(session: Session, { owned }: Slot, node: ts.Node): boolean {
-  const place = enclosingFunction(node);
+function comesAgain(session: Session, { owned, home }: Slot, node: ts.Node): boolean {
+  const place = functionAround(session, node);
   if (!place) return false;
+  const isOfPlace = place === home || ts.isConstructorDeclaration(place); // each time another slot
+  if (isOfPlace && place !== enclosingFunction(node)) return false;
   const { lost, policy } = owned.owner;
   const isOften =
     lost === "repeated"
@@ -316,7 +324,7 @@ function replacesAnother(session: Session, place: ts.Node): boolean {
  * which an ending of the object frees: `init()` after `dispose()`, or once.
  */
 function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node: ts.Node): boolean {
-  const place = enclosingFunction(node);
+  const place = functionAround(session, node);
   if (place && isDoneOnce(place)) return true;
   if (kind !== "field" || !place || !ts.isClassLike(holder)) return false;
   if (!/^#?_?(init|start|set_?up|mount|open)/i.test(nameOf(place) ?? "")) return false;

@@ -102,9 +102,14 @@ function slotsOf(session: Session, file: ts.SourceFile): Slot[] {
 
 // ---- fields ----
 
-/** The fields of a class that the dataflow follows. */
+/**
+ * The fields of a class that the dataflow follows: not those that a base has, which where values
+ * live in scopes has none but its own (a layer of TensorFlow.js its weights).
+ */
 export function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {
-  const members = keptMembers(session, node).filter((m) => !isManaged(session, node, m));
+  const members = keptMembers(session, node).filter(
+    (m) => m.owned.owner.policy === "scoped" || !isManaged(session, node, m),
+  );
   if (members.length === 0) return [];
   const all = new Map<string, ts.Expression[]>(members.map((m) => [m.name, []]));
   const visit = (inner: ts.Node): void => {

@@ -4,7 +4,8 @@
  * `session.callback`.
  */
 import ts from "typescript";
-import { argumentOf, fateOf } from "./fate.ts";
+import { isPromiseMember } from "../program/containers.ts";
+import { argumentOf, enclosingFunction, fateOf } from "./fate.ts";
 import type { Callee } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
 import { hasBody, unwrap, type CallLike } from "../program/syntax.ts";
@@ -118,6 +119,18 @@ export function eventOf(fn: ts.Node): string | undefined {
   const { left } = parent;
   const name = ts.isPropertyAccessExpression(left) ? left.name.text : "";
   return /^on[a-zA-Z]/.test(name) ? name : undefined;
+}
+
+/**
+ * The function that comes to a place: around the scopes that the place stands in, and the promises
+ * that it waits for.
+ */
+export function functionAround(session: Session, node: ts.Node): ts.Node | undefined {
+  const fn = enclosingFunction(node);
+  const call = fn && handedTo(fn);
+  if (!call) return fn;
+  const waits = isPromiseMember(session.oracle.callee(call).name);
+  return waits || session.callback(call, fn) === "scoped" ? functionAround(session, call) : fn;
 }
 
 /**

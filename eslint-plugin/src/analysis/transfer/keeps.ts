@@ -54,6 +54,12 @@ export function lasts(session: Session, value: ts.Expression): boolean {
   return isLasting ? ts.isCallExpression(unwrap(kept)) : lasts(session, kept);
 }
 
+/** Whether a call keeps its value for good (`tf.keep(t)`), in whatever scope it stands. */
+export function isKeptForGood({ oracle }: Session, value: ts.Expression, owner: Owner): boolean {
+  const call = unwrap(value);
+  return ts.isCallExpression(call) && oracle.is(oracle.callee(call), owner.lasting, owner);
+}
+
 /** `const t = f(); … scope.detach(t);`: a name whose value no scope frees, on every way. */
 function isDetachedNext(session: Session, value: ts.Expression, owner: Owner): boolean {
   const { kind, node } = fateOf(value);
