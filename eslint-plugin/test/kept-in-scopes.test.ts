@@ -34,9 +34,14 @@ tfjs("ended first", state(`this.last?.dispose(); ${keep}`), []);
 tfjs("ended afterwards", state(`const old = this.last; ${keep} old?.dispose();`), []);
 tfjs("filled once", state(`if (this.last === null) ${keep}`), []);
 tfjs(
+  "filled once, as the function around the scope asks",
+  state(keep).replace("return tf.tidy", "if (this.last) return x.neg(); return tf.tidy"),
+  [],
+);
+tfjs(
   "in a variable of a module",
-  "let last: tf.Tensor | null = null;\nexport function step(x: tf.Tensor): void { tf.tidy(() => { " +
-    "last = tf.keep(x.square()); }); }\nexport function end(): void { last?.dispose(); }",
+  "let last: tf.Tensor | null = null;\nexport function step(x: tf.Tensor): void {\n" +
+    "tf.tidy(() => { last = tf.keep(x.square()); }); }\nexport function end(): void { last?.dispose(); }",
   [O],
 );
 tfjs(
@@ -48,7 +53,7 @@ tfjs(
 
 const gpu = casesOf(test);
 const picture = (body: string, made = ""): string =>
-  "export class Picture { private t: GPUTexture | null = null;\n" +
+  "export class Picture { private t: GPUTexture | null = null; ready?: Promise<void>;\n" +
   `constructor(readonly d: GPUDevice, url: string) { ${made} }\n` +
   `show(url: string): void { ${body} }\ndestroy(): void { this.t?.destroy(); } }\n` +
   "declare function load(url: string): Promise<number>;";
@@ -57,6 +62,16 @@ gpu("filled by a promise", picture(`void load(url).then((width) => { ${fill} });
 gpu(
   "ended in the promise first",
   picture(`void load(url).then((width) => { this.t?.destroy(); ${fill} });`),
+  [],
+);
+gpu(
+  "filled by a promise that is asked for where it is empty",
+  picture(`if (this.t) return; void load(url).then((width) => { ${fill} });`),
+  [],
+);
+gpu(
+  "filled by a promise that is kept",
+  picture(`this.ready ??= load(url).then((width) => { ${fill} });`),
   [],
 );
 gpu(

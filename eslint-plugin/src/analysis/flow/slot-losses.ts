@@ -9,7 +9,7 @@ import { callSitesOf, nameOf } from "../program/call-sites.ts";
 import { isExported } from "../program/exported.ts";
 import { functionAround, handedTo } from "../transfer/callbacks.ts";
 import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
-import { isGuardedAlike } from "../objects/guarded-alike.ts";
+import { isGuardedAlike, isGuardedAround } from "../objects/guarded-alike.ts";
 import { referencesTo } from "../program/references.ts";
 import { filledBy, mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { endingsOf } from "../objects/endings.ts";
@@ -72,6 +72,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (home && isEmptiedBetween(session, home, slot.mentions)) return [];
     if (home && hasBody(home) && isAskedByCallers(session, home, slot.mentions)) return [];
     if (!again || fillsSeveral(node) || isOnlyLocal(session, slot)) return [];
+    if (home && isGuardedAround(node, home, slot.label)) return [];
     if (isToggled(slot, node) || isGuardedAlike(session, node, endsOf(session, slot))) return [];
     return [{ node, owned }];
   });

@@ -40,7 +40,7 @@ function flagsOf({ oracle }: Session, node: ts.Node): ReadonlySet<string> {
 const isName = (node: ts.Node): node is ts.Expression =>
   ts.isIdentifier(node) || ts.isPropertyAccessExpression(node);
 
-/** The tests around a node, and those of ways out before it. */
+/** The tests around a node, `place ??=` too, and those of ways out before it. */
 function testsBefore(node: ts.Node, home: ts.Node): ts.Expression[] {
   const tests: ts.Expression[] = [];
   for (let at = node; at !== home && !ts.isSourceFile(at); at = at.parent) {
@@ -69,3 +69,23 @@ function changedIn(home: ts.Node): ReadonlySet<string> {
   visit(home);
   return found;
 }
+
+/**
+ * `if (this.x) return; load().then((d) => { this.x = make(d); })`, `this.ready ??= load().then(…)`:
+ * whether the function around a callback comes to it only for a place that is empty, or for a
+ * promise that nobody has asked for.
+ */
+export function isGuardedAround(node: ts.Node, around: ts.Node, place: string): boolean {
+  const start = enclosingFunction(node);
+  if (!start || start === around) return false;
+  const asked = [place]; // and what the promise is put in
+  for (let at = start.parent; at !== around; at = at.parent)
+    if (ts.isBinaryExpression(at) && assigns(at.operatorToken.kind)) asked.push(at.left.getText());
+  return testsBefore(start, around).some(
+    (test) => !isGiven(test) && someWithin(test, (at) => asked.includes(at.getText())),
+  );
+}
+
+/** `place = …`, which goes on whatever the place held, as `place ??= …` does not. */
+const isGiven = ({ parent }: ts.Node): boolean =>
+  ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken;
