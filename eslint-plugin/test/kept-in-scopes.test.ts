@@ -41,7 +41,8 @@ tfjs(
 tfjs(
   "in a variable of a module",
   "let last: tf.Tensor | null = null;\nexport function step(x: tf.Tensor): void {\n" +
-    "tf.tidy(() => { last = tf.keep(x.square()); }); }\nexport function end(): void { last?.dispose(); }",
+    "tf.tidy(() => { last = tf.keep(x.square()); }); }\n" +
+    "export function end(): void { last?.dispose(); }",
   [O],
 );
 tfjs(
