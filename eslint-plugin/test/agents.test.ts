@@ -35,6 +35,72 @@ async function total(rows) {
   });
 }
 total([]);`,
+  "a queue whose consumer makes more of each": `
+const tf = require("@tensorflow/tfjs-core");
+class Queue {
+  constructor() {
+    this.rows = [];
+  }
+  next() {
+    return this.rows.shift();
+  }
+  add(row) {
+    this.rows.push(row);
+  }
+}
+class Reader {
+  constructor(queue) {
+    this.queue = queue;
+  }
+  read() {
+    const row = this.queue.next(); // ~ require-disposal
+    if (row) this.show(row);
+  }
+  show(row) {
+    console.log(row.asType("float32").dataSync()); // ~ no-leaked-temporary
+  }
+}
+const queue = new Queue();
+module.exports = {
+  reader: new Reader(queue),
+  fill(pixels) {
+    queue.add(tf.tensor1d(pixels));
+  },
+};`,
+  "a queue whose consumer ends each": `
+const tf = require("@tensorflow/tfjs-core");
+class Queue {
+  constructor() {
+    this.rows = [];
+  }
+  next() {
+    return this.rows.shift();
+  }
+  add(row) {
+    this.rows.push(row);
+  }
+}
+class Reader {
+  constructor(queue) {
+    this.queue = queue;
+  }
+  read() {
+    const row = this.queue.next();
+    if (row) this.show(row);
+  }
+  show(row) {
+    const x = row.asType("float32");
+    console.log(x.dataSync());
+    tf.dispose([x, row]);
+  }
+}
+const queue = new Queue();
+module.exports = {
+  reader: new Reader(queue),
+  fill(pixels) {
+    queue.add(tf.tensor1d(pixels));
+  },
+};`,
   "a ring of experience": `
 const tf = require("@tensorflow/tfjs-core");
 class Replay {

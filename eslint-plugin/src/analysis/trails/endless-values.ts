@@ -7,7 +7,7 @@ import ts from "typescript";
 import { handedTo } from "../transfer/callbacks.ts";
 import type { FreshValue, Outcome } from "../fresh/consume.ts";
 import { endingsOf, endsDevice, goesWithDevice, isDevice } from "../objects/endings.ts";
-import { enclosingFunction } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { scopeCallback } from "../transfer/keeps.ts";
 import { ownedMembers, type Member } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
@@ -73,7 +73,7 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     const isPlain = owned.owner.policy === "generic" && !countsAll;
     if (isExcused(session, place, node, isPlain || owned.owner.lost === "repeated")) return [];
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
-      (n) => n.getSourceFile() === file,
+      (n) => n.getSourceFile() === file && !isMadeIntoAnother(session, n),
     );
     return [{ made: node, owned, where, trail: nodes, ...named(place, node) }];
   });
@@ -152,6 +152,14 @@ function pathsTo({ shape, fields, inner, each, mixed }: Owned): readonly Path[] 
     const part = inner?.get(field);
     return part ? pathsTo(part).map((path) => [field, ...path]) : [[field]];
   });
+}
+
+/** `cast(x, "int32")`, `x.neg()`: a report there is one on what is made of the value. */
+function isMadeIntoAnother(session: Session, node: ts.Node): boolean {
+  if (!ts.isIdentifier(node)) return false;
+  const { kind, node: call } = fateOf(node);
+  if (kind !== "receiver" && kind !== "argument") return false;
+  return ts.isCallExpression(call) && session.freshness(call) === "fresh";
 }
 
 /** Whether a report stands on what a value passes through. */

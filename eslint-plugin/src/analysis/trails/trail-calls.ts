@@ -267,9 +267,17 @@ function ofHolder(
 const givesPart = ({ session }: Trail, call: ts.CallExpression, name: string): boolean =>
   fateOf(call).kind !== "dropped" && implementationsOf(session.oracle, name).length > 0;
 
-/** `buffer.mapAsync(1)` of what has no type: what such a value has besides its end only looks. */
-const isOfUntyped = ({ owned: { owner } }: Trail, { declaration, name }: Callee): boolean =>
-  !declaration && owner.policy === "generic" && owner.untyped.described.length > 0 && !mayEnd(name);
+/**
+ * `buffer.mapAsync(1)`, `frame.add(1)` of what has no type: what such a value has besides its end
+ * only looks, or makes another.
+ */
+function isOfUntyped({ owned: { owner } }: Trail, { declaration, name }: Callee): boolean {
+  if (declaration) return false;
+  const { described, makes } = owner.untyped;
+  return (
+    makes.includes(name) || (owner.policy === "generic" && described.length > 0 && !mayEnd(name))
+  );
+}
 
 const isThis = ({ kind }: ts.Node): boolean => kind === ts.SyntaxKind.ThisKeyword;
 
