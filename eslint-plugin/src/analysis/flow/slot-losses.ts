@@ -25,7 +25,7 @@ import { mayLackScope } from "../scopes/open-scopes.ts";
 import { isKeptForGood } from "../transfer/keeps.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { isCalledInLoop, isForLoss, runsOften, surelyRunsOften } from "../trails/runs-often.ts";
-import { isHolder } from "../../owner.ts";
+import { isHolder, type Owner } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { isEffect, leaves } from "./slot-touches.ts";
 import { isStore, type Slot } from "./slots.ts";
@@ -41,6 +41,7 @@ import {
   unwrap,
   valueGiven,
   within,
+  type CallLike,
 } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
@@ -119,14 +120,33 @@ function isEndedByCallers(session: Session, slot: Slot, node: ts.Node): boolean 
     const { kind: use, member } = fateOf(access);
     const caller = enclosingFunction(access);
     if (use !== "receiver" || !owned.owner.dispose.methods.includes(member)) return false;
-    if (mentions.includes(access) || !caller || !callsNamedIn(caller, remakes)) return false;
+    return caller !== undefined && callsNamedIn(caller, remakes);
+  };
+  const isOf = (access: ts.PropertyAccessExpression): boolean => {
     const known = oracle.declarationAt(access.name);
-    return known === undefined || own.includes(known);
+    return !mentions.includes(access) && (known === undefined || own.includes(known));
   };
   const { facts } = oracle;
   return sourcesFor(oracle, node).some((file) =>
-    facts.of(file, accessesByName).get(name)?.some(isEnd),
+    facts
+      .of(file, accessesByName)
+      .get(name)
+      ?.some((at) => (isEnd(at) || isEndedAndEmptied(at, owned.owner)) && isOf(at)),
   );
+}
+
+/** `dispose(layer.loss); layer.loss = null;`: who uses an object has what its field held. */
+function isEndedAndEmptied(access: ts.PropertyAccessExpression, { dispose }: Owner): boolean {
+  const home = enclosingFunction(access);
+  if (!home || !isEmptied(access)) return false;
+  const text = access.getText();
+  return someWithin(home, (at) => {
+    if (!ts.isPropertyAccessExpression(at) || at.getText() !== text) return false;
+    const { kind, node, member } = fateOf(at);
+    if (kind === "receiver") return dispose.methods.includes(member);
+    const called = kind === "argument" ? calleeNameNode(node as CallLike)?.text : undefined;
+    return called !== undefined && dispose.methods.includes(called);
+  });
 }
 
 const callsNamedIn = (fn: ts.Node, name: string): boolean =>
