@@ -28,7 +28,8 @@ const { values: options, positionals: words } = parseArgs({
   options: {
     name: { type: "string", multiple: true, default: [] },
     watch: { type: "boolean", default: false },
-    jobs: { type: "string", default: String(Math.min(2, availableParallelism())) },
+    // one more than cores: tests wait for drivers and processes of their own
+    jobs: { type: "string", default: String(Math.min(3, 1 + availableParallelism())) },
     timeout: { type: "string", default: "300" },
     "exit-timeout": { type: "string", default: "15" },
     root: { type: "string" },
