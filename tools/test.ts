@@ -5,7 +5,7 @@
  * stray rejection and a process that does not end by itself all count as failures, and so does a
  * word that nothing is called by. Ends its children when it ends.
  *
- *     npm test -- [part of a path, or of a test's name]… [--name text]… [--watch] [--jobs 2]
+ *     npm test -- [part of a path, or of a test's name]… [--name text]… [--watch] [--jobs 3]
  *                 [--timeout 300] [--exit-timeout 15] [--root folder] [--verbose] [--variant 2]
  *
  * `--name` is for names that are also part of a path. `--watch` stays and runs again what an edit

@@ -19,6 +19,7 @@ import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { isSwapped } from "../program/swaps.ts";
 import type { Session } from "../session.ts";
+import { mayBeLent } from "./lent-values.ts";
 import { isMoved, isParameterOf, isUnconditional, keptMembers } from "../objects/taken-fields.ts";
 import {
   calleeNameNode,
@@ -123,6 +124,7 @@ export function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slo
     const isElsewhere = (m: ts.Expression): boolean =>
       (isShared(session, m) && !isUsedThere(session, m, owned)) || isPutAwayByName(session, m);
     if (mentions.some(isElsewhere)) return [];
+    if (mentions.some((m) => givenAt(session, m).some((v) => mayBeLent(session, v)))) return [];
     const label = `this.${name}`;
     return [
       { label, owned, mentions, makes, atOnce, home: undefined, holder: node, kind: "field" },
