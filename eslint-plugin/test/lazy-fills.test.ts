@@ -98,6 +98,7 @@ reports(
   started(page("part.destroy(); part = new Part(d); part.init();")),
   [],
 );
+reports("an object that has no name yet", started(page("part.destroy(); new Part(d).init();")), []);
 reports("the same object again", started(page("part.init();")), ["no-overwritten-tensor"]);
 /** A class that loads a scene and processes it. */
 const loads = (calls: string): string =>

@@ -257,10 +257,15 @@ function isToStart(site: ts.Node, caller: ts.Node): boolean {
 }
 const starting = /^(init|set_?up|start|boot|config|connect|ready)/i;
 
-/** `model = new Model(device); await model.init();`: an object of its own each time. */
+/**
+ * `model = new Model(device); await model.init();`, `new Model(device).init()`: an object of its
+ * own each time.
+ */
 function isOnNew(site: ts.Node): boolean {
   if (!ts.isCallExpression(site) || !ts.isPropertyAccessExpression(site.expression)) return false;
-  const on = site.expression.expression.getText();
+  const { expression: receiver } = site.expression;
+  if (ts.isNewExpression(unwrap(receiver))) return true;
+  const on = receiver.getText();
   const statement = ts.findAncestor(site, ts.isStatement);
   const block = statement?.parent;
   if (!statement || !block || !(ts.isBlock(block) || ts.isSourceFile(block))) return false;
