@@ -12,14 +12,16 @@ const webgpu = casesOf(test);
 const shown = (known: string, keep: string): string =>
   "class Loader { #all = new Map<string, GPUTexture>(); constructor(readonly d: GPUDevice) {}\n" +
   `async load(url: string): Promise<GPUTexture> { ${known}\n` +
-  `const t = this.d.createTexture({ label: url }); await Promise.resolve(); ${keep} return t; }\n` +
+  `const t = this.d.createTexture({ label: url }); await Promise.resolve(); ${keep}\n` +
+  "return t; }\n" +
   "destroy() { for (const t of this.#all.values()) t.destroy(); } }\n" +
   "export class Icon { private t: GPUTexture | null = null; loader: Loader;\n" +
   "constructor(readonly d: GPUDevice) { this.loader = new Loader(d); }\n" +
   "async show(url: string): Promise<void> {\n" +
   "if (url.length === 0) { this.t = this.d.createTexture({}); return; }\n" +
   "const loaded = await this.loader.load(url); this.t = loaded; }\n" +
-  "size(): number { return this.t?.width ?? 0; } destroy() { this.t?.destroy(); this.loader.destroy(); } }";
+  "size(): number { return this.t?.width ?? 0; }\n" +
+  "destroy() { this.t?.destroy(); this.loader.destroy(); } }";
 
 webgpu(
   "of a loader with a table",
