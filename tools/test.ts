@@ -5,7 +5,7 @@
  * stray rejection and a process that does not end by itself all count as failures, and so does a
  * word that nothing is called by. Ends its children when it ends.
  *
- *     npm test -- [part of a path, or of a test's name]… [--name text]… [--watch] [--jobs 3]
+ *     npm test -- [part of a path, or of a test's name]… [--name text]… [--watch] [--jobs 2]
  *                 [--timeout 300] [--exit-timeout 15] [--root folder] [--verbose] [--variant 2]
  *
  * `--name` is for names that are also part of a path. `--watch` stays and runs again what an edit
@@ -28,8 +28,7 @@ const { values: options, positionals: words } = parseArgs({
   options: {
     name: { type: "string", multiple: true, default: [] },
     watch: { type: "boolean", default: false },
-    // one more than cores: tests wait for drivers and processes of their own
-    jobs: { type: "string", default: String(Math.min(3, 1 + availableParallelism())) },
+    jobs: { type: "string", default: String(Math.min(2, availableParallelism())) },
     timeout: { type: "string", default: "300" },
     "exit-timeout": { type: "string", default: "15" },
     root: { type: "string" },
