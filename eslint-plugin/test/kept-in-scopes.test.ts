@@ -76,6 +76,17 @@ gpu(
   [],
 );
 gpu(
+  "filled by a promise of an effect, which its cleanup ends",
+  "declare function useEffect(run: () => () => void, deps: string[]): void;\n" +
+    "declare function useRef<T>(x: T): { current: T };\n" +
+    "declare function load(url: string): Promise<number>;\n" +
+    "export function View({ d, url }: { d: GPUDevice; url: string }): null {\n" +
+    "const t = useRef<GPUTexture | null>(null);\n" +
+    "useEffect(() => { void load(url).then((width) => { t.current = d.createTexture({ width }); });\n" +
+    "return () => { t.current?.destroy(); }; }, [url]);\nreturn null; }",
+  [],
+);
+gpu(
   "filled by a promise of the constructor",
   picture("void url;", `void load(url).then((width) => { ${fill} });`),
   [],

@@ -248,8 +248,9 @@ const fillsOnly = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
 function comesAgain(session: Session, { owned, home }: Slot, node: ts.Node): boolean {
   const place = functionAround(session, node);
   if (!place) return false;
-  const isOfPlace = place === home || ts.isConstructorDeclaration(place); // each time another slot
-  if (isOfPlace && place !== enclosingFunction(node)) return false;
+  const isDirect = place === enclosingFunction(node);
+  // each time another slot
+  if (!isDirect && (place === home || ts.isConstructorDeclaration(place))) return false;
   const { lost, policy } = owned.owner;
   const isOften =
     lost === "repeated"
@@ -257,7 +258,7 @@ function comesAgain(session: Session, { owned, home }: Slot, node: ts.Node): boo
       : runsOften(session, place, policy === "protocol");
   return (
     isOften ||
-    isEffectAgain(place) ||
+    (isDirect && isEffectAgain(place)) || // what an effect waits for, its cleanup may end
     replacesAnother(session, place) ||
     (session.settings.untilExit === "reported" && isOfferedToLoad(session, place))
   );
