@@ -82,7 +82,8 @@ gpu(
     "declare function load(url: string): Promise<number>;\n" +
     "export function View({ d, url }: { d: GPUDevice; url: string }): null {\n" +
     "const t = useRef<GPUTexture | null>(null);\n" +
-    "useEffect(() => { void load(url).then((width) => { t.current = d.createTexture({ width }); });\n" +
+    "useEffect(() => {\n" +
+    "void load(url).then((width) => { t.current = d.createTexture({ width }); });\n" +
     "return () => { t.current?.destroy(); }; }, [url]);\nreturn null; }",
   [],
 );
