@@ -8,6 +8,32 @@ import { addScripts } from "./scripts.ts";
 
 const test = suite("agents");
 
+/** A queue that the program fills, and a class that reads it. */
+const read = (methods: string): string => `
+const tf = require("@tensorflow/tfjs-core");
+class Queue {
+  constructor() {
+    this.rows = [];
+  }
+  next() {
+    return this.rows.shift();
+  }
+  add(row) {
+    this.rows.push(row);
+  }
+}
+class Reader {
+  constructor(queue) {
+    this.queue = queue;
+  }${methods}}
+const queue = new Queue();
+module.exports = {
+  reader: new Reader(queue),
+  fill(pixels) {
+    queue.add(tf.tensor1d(pixels));
+  },
+};`;
+
 addScripts(test, {
   "functions given for events": `
 const tf = require("@tensorflow/tfjs-core");
@@ -35,23 +61,7 @@ async function total(rows) {
   });
 }
 total([]);`,
-  "a queue whose consumer makes more of each": `
-const tf = require("@tensorflow/tfjs-core");
-class Queue {
-  constructor() {
-    this.rows = [];
-  }
-  next() {
-    return this.rows.shift();
-  }
-  add(row) {
-    this.rows.push(row);
-  }
-}
-class Reader {
-  constructor(queue) {
-    this.queue = queue;
-  }
+  "a queue whose consumer makes more of each": read(`
   read() {
     const row = this.queue.next(); // ~ require-disposal
     if (row) this.show(row);
@@ -59,31 +69,8 @@ class Reader {
   show(row) {
     console.log(row.asType("float32").dataSync()); // ~ no-leaked-temporary
   }
-}
-const queue = new Queue();
-module.exports = {
-  reader: new Reader(queue),
-  fill(pixels) {
-    queue.add(tf.tensor1d(pixels));
-  },
-};`,
-  "a queue whose consumer ends each": `
-const tf = require("@tensorflow/tfjs-core");
-class Queue {
-  constructor() {
-    this.rows = [];
-  }
-  next() {
-    return this.rows.shift();
-  }
-  add(row) {
-    this.rows.push(row);
-  }
-}
-class Reader {
-  constructor(queue) {
-    this.queue = queue;
-  }
+`),
+  "a queue whose consumer ends each": read(`
   read() {
     const row = this.queue.next();
     if (row) this.show(row);
@@ -93,14 +80,7 @@ class Reader {
     console.log(x.dataSync());
     tf.dispose([x, row]);
   }
-}
-const queue = new Queue();
-module.exports = {
-  reader: new Reader(queue),
-  fill(pixels) {
-    queue.add(tf.tensor1d(pixels));
-  },
-};`,
+`),
   "a loss of each layer that the training ends": `
 const tf = require("@tensorflow/tfjs-core");
 class Mixture extends tf.layers.Layer {

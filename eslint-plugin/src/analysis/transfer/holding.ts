@@ -40,18 +40,16 @@ function isRecorded(session: Session, call: CallLike, owner: Owner, hops: number
   if (owner.recorders.length === 0 || !ts.isPropertyAccessExpression(called)) return false;
   const recorder = unwrap(called.expression);
   const at = ts.isIdentifier(recorder) && session.oracle.declarationAt(recorder);
-  if (!at || !ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name)) return false;
-  const made = at.initializer && unwrap(at.initializer);
+  const made = at && ts.isVariableDeclaration(at) && at.initializer && unwrap(at.initializer);
   if (!made || !ts.isCallExpression(made)) return false;
   if (!session.oracle.is(session.oracle.callee(made), owner.recorders, owner)) return false;
-  const fn = enclosingFunction(at);
-  const region = fn ?? ts.findAncestor(at, ts.isBlock); // what a module declares stays
-  if (!region || hops >= mostHops) return true;
-  return referencesTo(session.oracle, at, at.name, region).some((id) => {
-    const { kind, node } = fateOf(id);
-    const given = kind === "receiver" ? (node as ts.Expression) : id;
-    return enclosingFunction(id) !== fn || outlives(session, given, owner, hops + 1);
-  });
+  return hops >= mostHops || variableOutlives(session, at, owner, hops + 1, resultOf);
+}
+
+/** What a method gives that is called on a name; otherwise the name itself. */
+function resultOf(name: ts.Identifier): ts.Expression {
+  const { kind, node } = fateOf(name);
+  return kind === "receiver" ? (node as ts.Expression) : name;
 }
 
 /** Whether a function makes something that goes on using values it also gives to its caller. */
@@ -190,12 +188,19 @@ const isStored = (node: ts.Node): boolean => {
   );
 };
 
-function variableOutlives(session: Session, at: ts.Node, owner: Owner, hops: number): boolean {
+/** @param used what of a mention of the variable is followed; the mention when not given */
+function variableOutlives(
+  session: Session,
+  at: ts.Node,
+  owner: Owner,
+  hops: number,
+  used: (mention: ts.Identifier) => ts.Expression = (mention) => mention,
+): boolean {
   const fn = enclosingFunction(at);
   const region = fn ?? ts.findAncestor(at, ts.isBlock); // what a module declares stays
   if (!region || !ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name)) return true;
   return referencesTo(session.oracle, at, at.name, region).some(
-    (id) => enclosingFunction(id) !== fn || outlives(session, id, owner, hops),
+    (id) => enclosingFunction(id) !== fn || outlives(session, used(id), owner, hops),
   );
 }
 
