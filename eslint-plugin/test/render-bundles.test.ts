@@ -26,6 +26,14 @@ const R = ["require-disposal"];
 webgpu("a bundle in a field", recorded("this.bundle = e.finish(); return 1;"), []);
 webgpu("a bundle in a record", recorded("this.parts = { top: e.finish() }; return 1;"), []);
 webgpu("a bundle for the caller", recorded("const done = e.finish(); return done;"), []);
+webgpu(
+  "a bundle that a function of its own records",
+  recorded("rest(e); this.bundle = e.finish(); return 1;").replace(
+    "e.setVertexBuffer(0, b);",
+    "function rest(p: GPURenderBundleEncoder): void { p.setVertexBuffer(0, b); }",
+  ),
+  [],
+);
 webgpu("a bundle used at once", recorded("p.executeBundles([e.finish()]); return 1;"), R);
 webgpu("a bundle that nobody takes", recorded("e.finish(); return 1;"), R);
 webgpu(

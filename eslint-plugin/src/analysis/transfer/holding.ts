@@ -38,12 +38,33 @@ export function holdsOn(session: Session, call: CallLike, owner: Owner, hops = 0
 function isRecorded(session: Session, call: CallLike, owner: Owner, hops: number): boolean {
   const called = unwrap(call.expression);
   if (owner.recorders.length === 0 || !ts.isPropertyAccessExpression(called)) return false;
-  const recorder = unwrap(called.expression);
-  const at = ts.isIdentifier(recorder) && session.oracle.declarationAt(recorder);
-  const made = at && ts.isVariableDeclaration(at) && at.initializer && unwrap(at.initializer);
-  if (!made || !ts.isCallExpression(made)) return false;
-  if (!session.oracle.is(session.oracle.callee(made), owner.recorders, owner)) return false;
-  return hops >= mostHops || variableOutlives(session, at, owner, hops + 1, resultOf);
+  return recordersAt(session, called.expression, owner).some(
+    (at) => hops >= mostHops || variableOutlives(session, at, owner, hops + 1, resultOf),
+  );
+}
+
+/** The recorders that a name means; of a parameter, those that callers give. */
+function recordersAt(
+  session: Session,
+  name: ts.Expression,
+  owner: Owner,
+  isGiven = false,
+): ts.VariableDeclaration[] {
+  const { oracle } = session;
+  const recorder = unwrap(name);
+  const at = ts.isIdentifier(recorder) ? oracle.declarationAt(recorder) : undefined;
+  if (at && ts.isParameter(at) && !isGiven && hasBody(at.parent)) {
+    const index = at.parent.parameters.indexOf(at);
+    return callSitesOf(oracle, at.parent, "program").calls.flatMap(({ arguments: given }) => {
+      const value = given?.[index];
+      return value ? recordersAt(session, value, owner, true) : [];
+    });
+  }
+  if (!at || !ts.isVariableDeclaration(at) || !at.initializer) return [];
+  const made = unwrap(at.initializer);
+  const records =
+    ts.isCallExpression(made) && oracle.is(oracle.callee(made), owner.recorders, owner);
+  return records ? [at] : [];
 }
 
 /** What a method gives that is called on a name; otherwise the name itself. */
