@@ -7,7 +7,7 @@ import type { Owner } from "../../owner.ts";
 import { asksPackage } from "./asked-packages.ts";
 import { builtinArgument, puts } from "../program/containers.ts";
 import { disposesArguments } from "./disposes.ts";
-import { isEndedAfter } from "./ended-after.ts";
+import { isEndedAfter, isEndedByCallback } from "./ended-after.ts";
 import { argumentOf } from "./fate.ts";
 import { lendsToHanded } from "./handed-functions.ts";
 import { isMadeByLibrary } from "../fresh/is-fresh.ts";
@@ -121,6 +121,9 @@ class Described implements Argument {
   }
   get asked(): boolean {
     return asksPackage(this.#session, this.#call, this.#callee, this.#owned);
+  }
+  get endedByCallback(): boolean {
+    return isEndedByCallback(this.#session, this.#call, this.#node, this.#owned);
   }
   get endedAfter(): boolean {
     return isEndedAfter(this.#session, this.#call, this.#node, this.#owned);

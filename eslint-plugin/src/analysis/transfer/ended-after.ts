@@ -1,15 +1,17 @@
 /**
  * Ended after: what a function ends straight after a call, on every way on from there, that call
  * did not take. So a stranger that is handed a value borrowed it, and a way out between the two
- * leaves it. Used by `argument.ts`.
+ * leaves it. A stranger that is handed a value and a function that ends it took it. Used by
+ * `argument.ts`.
  */
 import ts from "typescript";
 import { disposesArguments, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import type { Owned } from "../program/oracle.ts";
+import { isPlain } from "../program/plain.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { unwrap, within, type CallLike } from "../program/syntax.ts";
+import { hasBody, unwrap, within, type CallLike } from "../program/syntax.ts";
 
 /** Whether the variable that a call is given is ended after it, in the same run of its function. */
 export function isEndedAfter(
@@ -24,6 +26,27 @@ export function isEndedAfter(
   if (!isConstant(declaration) || enclosingFunction(declaration) !== home) return false;
   return referencesTo(session.oracle, declaration, declaration.name, home).some(
     (id) => id.pos > call.end && endsHere(session, id, owned) && isStraightAfter(call, id, home),
+  );
+}
+
+/** `later(t, (old) => old.destroy())`: who gets the value gets the way to end it, and when. */
+export function isEndedByCallback(
+  session: Session,
+  { arguments: given = [] as never }: CallLike,
+  value: ts.Node,
+  owned: Owned,
+): boolean {
+  const others = given.filter((argument) => !within(value, argument)).map(unwrap);
+  const [callback, ...more] = others.filter((a) => hasBody(a));
+  if (!callback || more.length > 0 || owned.shape !== "one") return false;
+  if (!others.every((a) => a === callback || isPlain(a))) return false;
+  const [parameter] = callback.parameters;
+  return (
+    parameter !== undefined &&
+    ts.isIdentifier(parameter.name) &&
+    referencesTo(session.oracle, parameter, parameter.name, callback).some((id) =>
+      endsHere(session, id, owned),
+    )
   );
 }
 

@@ -231,6 +231,8 @@ export interface Argument {
   readonly lent: boolean;
   /** For functions of the standard library: what they do. */
   readonly builtin: Effect | null;
+  /** A function beside it in the call ends what it is given. */
+  readonly endedByCallback: boolean;
   /** A method of the owned type itself, where arguments are lent: a list of modules keeps them. */
   readonly ofOwner: boolean;
   /** What the callee's body does, where there is one. */
@@ -263,6 +265,7 @@ export const calls: readonly ArgumentRow[] = [
   { when: (a) => a.held, effect: "stores", example: "return device.createBindGroup({ … t … })" },
   { when: (a) => a.lent, effect: "borrows", example: "queue.writeBuffer(t, 0, data)" },
   { when: (a) => a.builtin !== null, effect: (a) => a.builtin ?? "unknown", example: "log(t)" },
+  { when: (a) => a.endedByCallback, effect: "takes", example: "later(t, (old) => old.dispose())" },
   { when: (a) => a.ofOwner, effect: "borrows", example: "x.add(t)" },
   { when: (a) => a.body !== null, effect: (a) => a.body ?? "unknown", example: "mine(t)" },
   { when: (a) => a.contract, effect: "borrows", example: "concat([t])" },
