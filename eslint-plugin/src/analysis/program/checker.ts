@@ -12,6 +12,7 @@ const kinds = {
   object: ts.TypeFlags.Object,
   number: ts.TypeFlags.NumberLike,
   anything: ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.TypeParameter,
+  nothing: ts.TypeFlags.Never,
 } as const;
 
 /** What the analysis may ask TypeScript about types and symbols. */
@@ -103,8 +104,8 @@ export class Checker implements Questions {
     }
     return names;
   }
-  /** Whether an expression gives an object and no primitive, a number, or who knows what. */
-  gives(node: ts.Node, kind: "object" | "number" | "anything"): boolean {
+  /** Whether an expression gives an object and no primitive, a number, who knows what, or null. */
+  gives(node: ts.Node, kind: keyof typeof kinds): boolean {
     const type = this.presentTypeAt(node);
     const all = type.isUnion() && kind === "object" ? type.types : [type];
     return all.every((t) => (t.flags & kinds[kind]) !== 0);

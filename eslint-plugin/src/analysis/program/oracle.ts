@@ -28,6 +28,7 @@ import { holdsPlain, isPlain } from "./plain.ts";
 import { classesNamed, isScript, variableName, type CallLike } from "./syntax.ts";
 import { tagsOf, type Tags } from "./tags.ts";
 import { isLibraryCall, mayUse } from "../untyped/library-names.ts";
+import { calledByName, methodByName } from "../untyped/methods-by-name.ts";
 import {
   enclosesByName,
   guesses,
@@ -78,6 +79,7 @@ export class Oracle {
       declarationAt: (node) => this.declarationAt(node),
       ownedAt: (node) => this.ownedAt(node),
       callsNamed: (name) => callsNamed(this, name),
+      methodOf: (call) => methodByName(this, this.#names, call),
     };
     this.#checker = new Checker(program, (type) => {
       const owned = this.#ownership.of(type);
@@ -263,8 +265,8 @@ export class Oracle {
     return this.#checker.declarationsAt(node);
   }
 
-  /** Whether an expression gives an object, a number, or who knows what. */
-  gives(node: ts.Node, kind: "object" | "number" | "anything"): boolean {
+  /** Whether an expression gives an object, a number, who knows what, or null and no more. */
+  gives(node: ts.Node, kind: Parameters<Checker["gives"]>[1]): boolean {
     return this.#checker.gives(node, kind);
   }
 
@@ -310,7 +312,6 @@ export class Oracle {
       holder: symbol?.declarations?.find((d) => ts.isClassLike(d) || ts.isInterfaceDeclaration(d)),
     };
   }
-
   /** The symbols a source file exports. */
   exportsOf(file: ts.SourceFile): ts.Symbol[] {
     const module = this.#checker.moduleAt(file);
@@ -341,6 +342,8 @@ export class Oracle {
     );
     found.builtin ||=
       !found.declaration && this.#untyped.length > 0 && isListCall(this.#names, call);
+    if (!found.declaration && !found.library && !found.builtin && !found.member)
+      Object.assign(found, calledByName(this, this.#names, call));
     this.#callees.set(call, found);
     return found;
   }

@@ -7,12 +7,14 @@ import ts from "typescript";
 import { puts, putValues } from "../program/containers.ts";
 import { listOfSuch, usesOf, type ParameterContext } from "./untyped-parameters.ts";
 import type { Owned } from "../program/ownership.ts";
-import { isSelf, prototypeOf } from "../program/syntax.ts";
+import { isSelf, prototypeOf, type FunctionWithBody } from "../program/syntax.ts";
 
 /** What is needed to know of the program. */
 export interface FieldContext extends ParameterContext {
   /** What each object is found to store in its fields. */
   readonly stored: Map<ts.Node, ReadonlyMap<string, readonly Stored[]>>;
+  /** The method that a call of something without a type runs, by its name alone. */
+  methodOf(call: ts.CallExpression): FunctionWithBody | undefined;
 }
 /** A value that is put into a field, or inside the list or table that the field holds. */
 export interface Stored {

@@ -113,7 +113,8 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
   return (
     ownedOfList(context, call) ??
     ownedResult(context, made && functionHanded(context, made)) ??
-    ownedResult(context, callee && functionOf(context.declarationAt(callee)))
+    ownedResult(context, callee && functionOf(context.declarationAt(callee))) ??
+    ownedResult(context, context.methodOf(call))
   );
 }
 
