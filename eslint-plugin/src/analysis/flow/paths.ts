@@ -18,6 +18,7 @@ import {
   slotStoreEvents,
 } from "./slot-events.ts";
 import { Slots } from "./slots.ts";
+import { ownAnswer } from "./answers.ts";
 import { takenParameters } from "./taken-over.ts";
 import { assignmentEvents, callEvents, declaratorEvents, defaultEvents } from "./value-events.ts";
 
@@ -128,7 +129,9 @@ class PathReader {
     }
     frame.current.add(segment);
     frame.fresh.push(segment);
-    if (raw.id === this.#reading.path.initialSegment.id) takenParameters(this.#session, frame);
+    if (raw.id !== this.#reading.path.initialSegment.id) return;
+    takenParameters(this.#session, frame);
+    ownAnswer(this.#session, frame);
   }
 
   #leave(raw: RawSegment): void {
