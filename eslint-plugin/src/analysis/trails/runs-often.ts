@@ -23,6 +23,7 @@ import {
   type FunctionWithBody,
 } from "../program/syntax.ts";
 import { startsFrames } from "./frame-loops.ts";
+import { isOnNew } from "./new-objects.ts";
 import { isForSame, isOnOtherWay, tellsOfChange } from "../program/ways.ts";
 
 /** Names of functions that are made to run again and again. */
@@ -122,11 +123,11 @@ export function surelyRunsOften(session: Session, place: ts.Node): boolean {
 const makesAnew = (session: Session, fn: FunctionWithBody): boolean =>
   anew.test(nameOf(fn) ?? "") && !isForReady(session, fn);
 
-/** `update()`; nothing is known of a `process()` that all who call it make something ready with. */
+/** `update()`; nothing is known of a `setSize()` that all who call it make something ready with. */
 function isOftenByName(session: Session, fn: ts.Node): boolean {
   const name = nameOf(fn) ?? "";
   if (!often.test(name) || (!/^(on|handle)/.test(name) && begins.test(name))) return false;
-  return !/^process/.test(name) || !hasBody(fn) || !isForReady(session, fn);
+  return !/^(process|set)/.test(name) || !hasBody(fn) || !isForReady(session, fn);
 }
 
 /** Whether a function is called, and only by what makes something ready. */
@@ -257,27 +258,6 @@ function isToStart(site: ts.Node, caller: ts.Node): boolean {
 }
 const starting = /^(init|set_?up|start|boot|config|connect|ready)/i;
 
-/**
- * `model = new Model(device); await model.init();`, `new Model(device).init()`: an object of its
- * own each time.
- */
-function isOnNew(site: ts.Node): boolean {
-  if (!ts.isCallExpression(site) || !ts.isPropertyAccessExpression(site.expression)) return false;
-  const { expression: receiver } = site.expression;
-  if (ts.isNewExpression(unwrap(receiver))) return true;
-  const on = receiver.getText();
-  const statement = ts.findAncestor(site, ts.isStatement);
-  const block = statement?.parent;
-  if (!statement || !block || !(ts.isBlock(block) || ts.isSourceFile(block))) return false;
-  const given = block.statements.flatMap((s) => {
-    const store = s.end <= statement.pos && ts.isExpressionStatement(s) ? s.expression : undefined;
-    const isGiven = store && ts.isBinaryExpression(store) && store.left.getText() === on;
-    return isGiven ? [unwrap(store.right)] : [];
-  });
-  const last = given.at(-1);
-  return last !== undefined && ts.isNewExpression(last);
-}
-
 /** `this.inner.setUp()` in a `setUp()`: the same of another object. */
 const isOnOther = (site: ts.Node, fn: ts.Node): boolean =>
   isOfObject(fn) &&
@@ -402,7 +382,7 @@ function placeOf(callee: ts.Expression): ts.Expression | undefined {
 /** `setInterval(tick, 100)`, `button.addEventListener("click", this.click)`. */
 function isHandedToRepeat(site: ts.Node): boolean {
   const call = calledWith(site);
-  return call !== undefined && repeats.test(calleeNameNode(call)?.text ?? "");
+  return call !== undefined && repeats.test(calleeNameNode(call)?.text ?? "") && !isForStart(call);
 }
 
 /** The call that a mention of a function, `tick` or the `click` of `this.click`, is handed to. */
