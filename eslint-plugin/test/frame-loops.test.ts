@@ -36,6 +36,13 @@ const byArrow = "requestAnimationFrame((now) => frame(now));";
 
 reports("a loop by the name of its function", loop(byName, byName), []);
 reports("a loop by a function that calls it", loop(byArrow, byArrow), []);
+/** The same loop, started with the function itself. */
+const written = (next: string): string =>
+  loop("", next)
+    .replace("function frame(", "requestAnimationFrame(function frame(")
+    .replace("\n}\n\n}", "\n});\n}");
+reports("a loop that starts where it is written", written(byName), []);
+reports("a single frame that is written where it is asked for", written(""), ["require-disposal"]);
 reports("a single frame", loop(byArrow, ""), ["require-disposal"]);
 
 /** A button that makes the parts of a program. */

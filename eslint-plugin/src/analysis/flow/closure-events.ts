@@ -12,7 +12,7 @@ import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { effectInside, transferOf } from "../transfer/mention.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { calleeNameNode, hasBody, isTarget, isUsing } from "../program/syntax.ts";
+import { calleeNameNode, hasBody, isTarget, isUsing, someWithin } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** Adds what a nested function does to the variables of the frame around it. */
@@ -91,9 +91,21 @@ function handles(fn: ts.Node): boolean {
   const host = handedTo(fn);
   const name = host && calleeNameNode(host)?.text;
   return (
-    name !== undefined && /^(on|addListener|addEventListener|subscribe|setInterval)$/.test(name)
+    (name !== undefined &&
+      /^(on|addListener|addEventListener|subscribe|setInterval)$/.test(name)) ||
+    (name === "requestAnimationFrame" && asksAgain(fn))
   );
 }
+
+/** `requestAnimationFrame(function frame() { …; requestAnimationFrame(frame); })`. */
+const asksAgain = (fn: ts.Node): boolean =>
+  ts.isFunctionExpression(fn) &&
+  someWithin(
+    fn.body,
+    (node) =>
+      ts.isCallExpression(node) &&
+      node.arguments.some((a) => ts.isIdentifier(a) && a.text === fn.name?.text),
+  );
 
 /** The main function of a program: called once, at module level. What it sets up stays for good. */
 function runsOnce(session: Session, root: ts.Node): boolean {
