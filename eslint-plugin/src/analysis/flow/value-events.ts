@@ -281,22 +281,19 @@ function assignPlace(
   node: ts.BinaryExpression,
 ): void {
   const base = ts.isIdentifier(left.expression) ? frame.cells.at(left.expression) : undefined;
-  if (base) {
-    const field = ts.isPropertyAccessExpression(left)
-      ? base.fields?.get(left.name.text)
-      : undefined;
-    // what is stored in somebody else's record is theirs
-    if (field && base.isLent) return frame.set(field, "unknown", node);
-    if (field) return give(session, frame, field, node.right, node, false);
-    if (base.kind === "local" && !base.isLent) {
-      if (base.owned.shape === "one") return; // the object keeps it
-      if (session.freshness(node.right) === "fresh")
-        return frame.own(base, node.right, node, true, false);
-    }
-    return frame.all(base, "escape", node);
-  }
-  const place = frame.cells.place(left);
+  const place = base?.fields ? undefined : frame.cells.place(left);
   if (place) frame.set(place, "none", node);
+  if (!base) return;
+  const field = ts.isPropertyAccessExpression(left) ? base.fields?.get(left.name.text) : undefined;
+  // what is stored in somebody else's record is theirs
+  if (field && base.isLent) return frame.set(field, "unknown", node);
+  if (field) return give(session, frame, field, node.right, node, false);
+  if (base.kind === "local" && !base.isLent) {
+    if (base.owned.shape === "one") return; // the object keeps it
+    if (session.freshness(node.right) === "fresh")
+      return frame.own(base, node.right, node, true, false);
+  }
+  frame.all(base, "escape", node);
 }
 
 function assignPattern(
