@@ -237,4 +237,27 @@ valid(
   layers("if (parts !== graph.parts) for (const part of parts) part.dispose();"),
 );
 
+// ---- turns of a loop ----
+
+const turns = (next: string, before = ""): string => `
+declare function find(): Tensor;
+export function blurred(times: number): Tensor {
+  let image = find();
+  for (let i = 0; i < times; i++) {
+    ${before}
+    ${next}
+  }
+  return image;
+}`;
+invalid(
+  "what the last turn made, whatever came before",
+  turns("image = zeros([i]);"),
+  "7: This assignment loses the tensor `image` got on line 7; dispose it first.",
+);
+valid(
+  "what the last turn made and is ended",
+  turns("image = zeros([i]); if (i > 0) old.dispose();", "const old = image;"),
+);
+valid("what an unknown function gives in every turn", turns("image = find();"));
+
 test.run();

@@ -21,6 +21,7 @@ import {
   none,
   noSites,
   owned,
+  sameCall,
   sameValue,
   unknown,
   value,
@@ -252,13 +253,15 @@ export class Flow {
 
   private overwritten(state: State, lost: Value, cell: Cell, node: ts.Node, next?: Site): void {
     const v = handBack(state, cell, lost, node);
-    if (!(v.bits & owned) || v.bits & (unknown | escaped | disposed)) return;
+    // whatever came before, the last turn of the loop made it
+    const again = v.bits & unknown && next && !v.link && v.sites.has(next) ? [next] : undefined;
+    if (!(v.bits & owned) || v.bits & (escaped | disposed | (again ? 0 : unknown))) return;
     if (cell.kind === "slot")
       return this.report({ kind: "loss", node, cell, surely: !(v.bits & (nil | none)) });
     if (cell.owned.shape === "record") return; // its fields are cells of their own
     // of the last turn of a loop: a leak, see `leaks`
     if (cell.owned.shape === "many" && ts.isVariableDeclaration(node)) return;
-    for (const site of v.sites) this.report({ kind: "overwrite", site, node, cell, next });
+    for (const site of again ?? v.sites) this.report({ kind: "overwrite", site, node, cell, next });
   }
 
   /** `b = a`: what `a` owned is now `b`'s; `a` still names it. */
@@ -437,12 +440,6 @@ export class Flow {
 const addsTo = (cell: Cell, { node, declares }: Site): boolean =>
   node !== cell.declaration &&
   (ts.isCallExpression(node) || (declares && ts.isBinaryExpression(node)));
-
-/** `dispose([a, b])` where `b` is another name of `a` is careless, not wrong. */
-function sameCall(a: ts.Node, b: ts.Node): boolean {
-  const call = ts.findAncestor(a, ts.isCallExpression);
-  return call !== undefined && call === ts.findAncestor(b, ts.isCallExpression);
-}
 
 /** Whether a cell that owns a value is the list or the field that another variable went into. */
 const partOf = (cell: Cell, made: Cell): boolean =>

@@ -159,3 +159,9 @@ export function keepBits(bits: number, fact: Exclude<Fact["is"], "distinct">): n
       return bits & owned ? (bits & ~owned) | none : bits;
   }
 }
+
+/** `dispose([a, b])` where `b` is another name of `a` is careless, not wrong. */
+export function sameCall(a: ts.Node, b: ts.Node): boolean {
+  const call = ts.findAncestor(a, ts.isCallExpression);
+  return call !== undefined && call === ts.findAncestor(b, ts.isCallExpression);
+}
