@@ -11,7 +11,15 @@ import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
 import { leftOutOf } from "./partial-records.ts";
-import { isEmptyContainer, unwrap, valuesOf } from "../program/syntax.ts";
+import {
+  calleeNameNode,
+  isEmptyContainer,
+  isTarget,
+  isUsing,
+  unwrap,
+  valuesOf,
+  variableName,
+} from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** An element that is left behind where others of its list are disposed. */
@@ -47,15 +55,46 @@ function leftIn(session: Session, declaration: ts.VariableDeclaration): LeftElem
       if (fateOf(id).kind !== "operand" && fateOf(id).member !== "length") return undefined;
       continue;
     }
-    const { effect } = session.transfer(id.parent as ts.Expression);
-    if (effect === "disposes") ended.add(index);
-    else if (onlyLooksAt(effect) && enclosingFunction(id) === home) looked.add(index);
-    else return undefined;
+    const deed = deedOn(session, id.parent as ts.Expression, home);
+    if (!deed) return undefined;
+    (deed === "ends" ? ended : looked).add(index);
   }
+  for (let i = 0; i < countOf(initializer); i++) looked.add(String(i));
   const left = [...looked].find((index) => !ended.has(index));
   return ended.size > 0 && left !== undefined
     ? { label: `${name.text}[${left}]`, value: unwrap(initializer), owned }
     : undefined;
+}
+
+/** Whether a function ends an element that it mentions, or only looks at it, by name, too. */
+function deedOn(
+  session: Session,
+  element: ts.Expression,
+  home: ts.Node,
+): "ends" | "looks" | undefined {
+  const { effect, fate } = session.transfer(element);
+  if (effect === "disposes") return "ends";
+  if (onlyLooksAt(effect)) return enclosingFunction(element) === home ? "looks" : undefined;
+  const { kind, node } = fate;
+  const name = kind === "bound" && ts.isVariableDeclaration(node) ? variableName(node) : undefined;
+  if (!name || isUsing(node)) return undefined;
+  const effects = referencesTo(session.oracle, node as ts.VariableDeclaration, name, home)
+    .filter((id) => id !== name)
+    .map((id) => (isTarget(id) ? "unknown" : session.transfer(id).effect));
+  if (effects.includes("disposes")) return "ends";
+  return effects.every(onlyLooksAt) ? "looks" : undefined;
+}
+
+/** How many elements there are, where it is said: `tf.split(image, 3, 2)`, `x.split([1, 2])`. */
+function countOf(made: ts.Expression): number {
+  const call = unwrap(made);
+  if (!ts.isCallExpression(call) || calleeNameNode(call)?.text !== "split") return 0;
+  const count = call.arguments.find(
+    (a) => ts.isNumericLiteral(a) || ts.isArrayLiteralExpression(a),
+  );
+  if (count && ts.isNumericLiteral(count)) return Number(count.text);
+  const sizes = count && ts.isArrayLiteralExpression(count) ? count.elements : [];
+  return sizes.some(ts.isSpreadElement) ? 0 : sizes.length;
 }
 
 /**
