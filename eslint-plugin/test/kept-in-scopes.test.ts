@@ -10,9 +10,9 @@ import { assert, lines, lint } from "./tester.ts";
 const test = suite("kept in scopes");
 const O = "no-overwritten-tensor";
 
-function tfjs(name: string, code: string, expected: string[]): void {
+function tfjs(name: string, code: string, expected: string[], from = "tfjs"): void {
   test(name, () => {
-    const text = `import * as tf from "@tensorflow/tfjs";\n${code}`;
+    const text = `import * as tf from "@tensorflow/${from}";\n${code}`;
     const rules = plugin.configs.recommended.rules;
     const found = lint(text, { rules, settings: { presets: ["tfjs"] } });
     assert.equal(
@@ -38,6 +38,12 @@ tfjs(
   state(keep).replace("return tf.tidy", "if (this.last) return x.neg(); return tf.tidy"),
   [],
 );
+const averages = (of: string): string =>
+  "export class Averages { all: tf.Tensor[] = []; constructor(ws: tf.Tensor[]) {\n" +
+  `tf.tidy(() => { this.all = ws.map((w) => ${of}); }); }\n` +
+  "dispose(): void { tf.dispose(this.all); } }";
+tfjs("variables, which no scope frees", averages("tf.variable(w.clone())"), [], "tfjs-core");
+tfjs("tensors of a list", averages("w.clone()"), ["no-escape-from-scope"], "tfjs-core");
 tfjs(
   "in a variable of a module",
   "let last: tf.Tensor | null = null;\nexport function step(x: tf.Tensor): void {\n" +

@@ -7,14 +7,15 @@ import ts from "typescript";
 import { markOf, type FreshValue } from "../fresh/consume.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { puts } from "../program/containers.ts";
-import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { functionHanded } from "../program/callee.ts";
+import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import type { Problem } from "../flow/flow.ts";
 import { scopeAround, type OpenScope } from "./open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { keptInside, makerKeeps, mentionedLater, rescued, usedUpInside } from "./rescues.ts";
 import type { Session } from "../session.ts";
-import { isAsync, rootOf } from "../program/syntax.ts";
+import { calleeNameNode, isAsync, rootOf } from "../program/syntax.ts";
 
 /** A value that outlives its scope. */
 export interface Escape {
@@ -45,10 +46,14 @@ export function escapesOf(
   return found.filter((e) => e !== null && !isExempt(session, e)) as Escape[];
 }
 
-/** Types whose values no scope frees: variables of TF.js. */
+/** Types whose values no scope frees: variables of TF.js, `ws.map((w) => tf.variable(w))`. */
 function isExempt({ oracle }: Session, { at, owned }: Escape): boolean {
   const { outsideScopes } = owned.owner;
-  return outsideScopes.length > 0 && outsideScopes.includes(oracle.typeName(at));
+  const isMap = ts.isCallExpression(at) && calleeNameNode(at)?.text === "map";
+  const [callback] = isMap ? at.arguments : [];
+  const fn = callback && functionHanded(oracle, callback);
+  const made = fn ? returnsOf(fn) : [at];
+  return outsideScopes.length > 0 && made.every((v) => outsideScopes.includes(oracle.typeName(v)));
 }
 
 const isScoped = ({ owner, shape }: Owned): boolean =>
