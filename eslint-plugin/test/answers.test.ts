@@ -39,4 +39,19 @@ finds(
   ),
 );
 
+/** A script that goes on from what a library without types promises. */
+const script = (after: string): string => `
+function denoise(samples) {
+  tf.loadGraphModel("/model.json").then(function (model) {${after}
+    console.log(tf.tidy(() => model.predict(tf.tensor(samples)).dataSync()));
+END  });
+}
+document.onclick = () => denoise([1]);`;
+finds("of a library without types", script(" // !").replace("END", ""), "tfjs");
+finds(
+  "of a library without types, ended",
+  script("").replace("END", "    model.dispose();\n"),
+  "tfjs",
+);
+
 test.run();

@@ -29,13 +29,8 @@ import { classesNamed, isScript, variableName, type CallLike } from "./syntax.ts
 import { tagsOf, type Tags } from "./tags.ts";
 import { isLibraryCall, mayUse } from "../untyped/library-names.ts";
 import { calledByName, methodByName } from "../untyped/methods-by-name.ts";
-import {
-  enclosesByName,
-  guesses,
-  isListCall,
-  isOfLibrary,
-  type UntypedContext,
-} from "../untyped/untyped.ts";
+import { enclosesByName, guesses, isOfLibrary, type UntypedContext } from "../untyped/untyped.ts";
+import { isListCall } from "../untyped/list-calls.ts";
 import { usesOf } from "../untyped/untyped-parameters.ts";
 import { givenTo, isUnset, startsEmpty } from "../untyped/untyped-records.ts";
 

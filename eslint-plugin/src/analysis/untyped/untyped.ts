@@ -144,16 +144,6 @@ function listOf(context: UntypedContext, table: ts.Expression): Owned | null {
 const parting = new Set(["values", "filter", "slice", "splice", "concat", "reverse", "sort"]);
 const taking = new Set(["pop", "shift", "at", "find", "findLast", "get"]);
 
-/** Whether a call of no known type is one of a list's: by what the list holds or makes. */
-export const isListCall = (context: UntypedContext, call: CallLike): boolean =>
-  ts.isCallExpression(call) &&
-  ts.isPropertyAccessExpression(call.expression) &&
-  (context.ownedAt(call.expression.expression)?.shape === "many" ||
-    (visiting.has(call.expression.name.text) &&
-      call.arguments[0] !== undefined &&
-      functionHanded(context, call.arguments[0]) !== undefined));
-const visiting = new Set(["map", "flatMap", "forEach", "filter", "some", "every", "find"]);
-
 /** `tf.keep(x)`: what it is handed: a value of the library's even where `x` tells nothing. */
 const handedBack = (
   context: UntypedContext,
