@@ -166,13 +166,19 @@ export function isKept(session: Session, fn: ts.Node, value: ts.Expression): boo
       return isKept(session, fn, bare.right);
     if (isStore(bare)) return !isOwnVariable(session, fn, bare.left);
   }
+  if (ts.isObjectLiteralExpression(bare) || ts.isArrayLiteralExpression(bare))
+    return valuesOf(bare).some((part) => isKept(session, fn, part));
   const owned = ts.isIdentifier(bare) ? session.oracle.ownedAt(bare) : null;
   if (!ts.isIdentifier(bare) || !owned) return false;
-  const isGeneric = owned.owner.policy === "generic";
-  if (isGeneric && owned.shape === "many") return false;
   const declaration = session.oracle.declarationAt(bare);
   if (!declaration || !ts.isVariableDeclaration(declaration) || !ts.isIdentifier(declaration.name))
     return false;
+  const { initializer } = declaration;
+  const isLiteral = initializer && owned.shape !== "one" && !ts.isIdentifier(unwrap(initializer));
+  if (isLiteral && enclosingFunction(declaration) === fn && isKept(session, fn, initializer))
+    return true;
+  const isGeneric = owned.owner.policy === "generic";
+  if (isGeneric && owned.shape === "many") return false;
   return referencesTo(session.oracle, declaration, declaration.name, fn).some((id) => {
     const { effect } = session.transfer(id);
     return effect === "stores" || effect === "takes";
