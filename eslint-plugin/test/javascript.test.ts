@@ -210,12 +210,12 @@ class Critic {
   }
   judge(state, action) {
     const both = tf.concat([state, action], 1); // ~ require-disposal
-    return this.model.predict(both); // ~ require-disposal
+    return this.model.predict(both);
   }
 }
 export const agent = window.make(Critic);
 export const step = (a, b) => {
-  agent.judge(a, b);
+  agent.judge(a, b); // ~ no-dropped-result
   return tf.tidy(() => agent.critic.call(a, b));
 };`,
   "what the main function sets up for its handlers": `

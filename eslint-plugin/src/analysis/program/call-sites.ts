@@ -144,13 +144,26 @@ const readsIn = (
  * `x.f()` where nothing is known of `x`: it may be a call of any method of that name; on `this`, of
  * one in its file.
  */
-const mayCall = (oracle: Oracle, call: CallLike, fn: ts.Node): boolean => {
+const mayCall = (oracle: Oracle, call: CallLike, fn: FunctionWithBody): boolean => {
   const { expression } = call;
   if (!ts.isPropertyAccessExpression(expression) || oracle.symbolAt(expression.name)) return false;
+  if (!fits(call, fn)) return false;
   return expression.expression.kind === ts.SyntaxKind.ThisKeyword
     ? expression.getSourceFile() === fn.getSourceFile()
     : oracle.callee(call).library === undefined; // not `tf.clone(t)`
 };
+
+/** Whether a function takes as many arguments as a call gives, and needs no more. */
+function fits({ arguments: given = [] as never }: CallLike, fn: FunctionWithBody): boolean {
+  const { parameters, body } = fn;
+  if (given.some(ts.isSpreadElement)) return true;
+  const inScript = isScript(fn.getSourceFile());
+  const takesMore =
+    parameters.some((p) => p.dotDotDotToken) || (inScript && /\barguments\b/.test(body.getText()));
+  if (given.length > parameters.length && !takesMore) return false;
+  const needed = parameters.filter((p) => !p.questionToken && !p.initializer && !p.dotDotDotToken);
+  return inScript || given.length >= needed.length;
+}
 
 const calleeName = (call: CallLike): ts.Node =>
   ts.isPropertyAccessExpression(call.expression) ? call.expression.name : call.expression;
