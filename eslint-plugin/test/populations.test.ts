@@ -121,4 +121,35 @@ function end() { tracks.clear(); }`,
   "tfjs",
 );
 
+finds(
+  "models, sorted before",
+  `import * as tf from "@tensorflow/tfjs-core";
+const make = () => tf.sequential();
+let population = Array.from({ length: 4 }, () => ({ brain: make(), score: 0 }));
+export function next() {
+  population.sort((a, b) => b.score - a.score);
+  const children = [];
+  for (let i = 0; i < 4; i++) children.push({ brain: make(), score: 0 });
+  population = children; // !
+}`,
+  "tfjs",
+);
+finds(
+  "what is put there in a promise",
+  `import { randn, type Tensor } from "tenure";
+export class Queue {
+  #jobs: Tensor[] = [];
+  push(): Promise<void> {
+    const job = randn([3]);
+    return new Promise((done) => { this.#jobs.push(job); done(); });
+  }
+  drain(): void {
+    for (let job = this.#jobs.shift(); job; job = this.#jobs.shift()) job.dispose();
+  }
+  clear(): void {
+    this.#jobs = []; // !
+  }
+}`,
+);
+
 test.run();

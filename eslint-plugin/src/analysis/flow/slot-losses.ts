@@ -160,7 +160,7 @@ const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolea
 
 /**
  * `this.rows = load()`: another list that has nothing of the one before. Where nobody agreed on who
- * ends rows, something must end some.
+ * ends rows, something must end some; of what a library has a function for, everybody knows.
  */
 function isMadeAnew(
   session: Session,
@@ -170,7 +170,10 @@ function isMadeAnew(
   const value = valueGiven(node);
   if (mentions.some((m) => within(m, node.right))) return false;
   const { owner } = owned;
-  const isAgreedOn = owner.policy !== "generic" || isHolder(owner, session.settings);
+  const isAgreedOn =
+    owner.policy !== "generic" ||
+    owner.dispose.functions.length > 0 || // `tf.dispose(models)`
+    isHolder(owner, session.settings);
   if (!isAgreedOn && mentions.every((m) => leaves(session, m))) return false;
   return session.freshness(value) === "fresh";
 }

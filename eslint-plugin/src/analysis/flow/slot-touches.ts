@@ -43,6 +43,8 @@ export function leaves(session: Session, mention: ts.Expression): boolean {
   if (effect === "visits") return visitVerb(session, fate) === "use";
   if (effect === "aliases") return constantFor(fate.node, session) !== undefined;
   if (effect === "enters") return onlyLooksAt(effectInside(session, found));
+  if (fate.kind === "receiver" && /^(sort|reverse)$/.test(fate.member))
+    return fateOf(fate.node as ts.Expression).kind === "dropped"; // in another order
   if (fate.kind === "receiver" && /^(slice|filter)$/.test(fate.member))
     return isPartLookedAt(session, fate.node as ts.Expression);
   if (fate.kind === "read") return !soundsLikeDisposal(fate.member); // `const ends = [a.dispose]`

@@ -36,9 +36,17 @@ export function variableFreshness(session: Session, id: ts.Identifier): Freshnes
   }
   if (ts.isBindingElement(declaration)) return bindingFreshness(session, declaration);
   if (!isNamed(declaration)) return "unknown";
-  if (enclosingFunction(declaration) !== enclosingFunction(id)) return "borrowed";
+  if (runOf(declaration) !== runOf(id)) return "borrowed";
   if (session.asking.variables.has(declaration)) return "never";
   return namedFreshness(session, declaration);
+}
+
+/** The function that a place runs in, once: that around `new Promise((done) => { … })`, too. */
+function runOf(id: ts.Node): ts.Node | undefined {
+  let fn = enclosingFunction(id);
+  while (fn && ts.isNewExpression(fn.parent) && fn.parent.expression.getText() === "Promise")
+    fn = enclosingFunction(fn);
+  return fn;
 }
 
 /** A variable that is not taken out of a pattern. */
