@@ -109,4 +109,17 @@ reports(
   "reported",
 );
 
+/** A main function that asks for a device and uses it, and what runs it. */
+const main = (start: string, loop = ""): string =>
+  "async function main(): Promise<void> {\n" +
+  "const adapter = await navigator.gpu.requestAdapter();\n" +
+  `${loop} {\nconst device = await adapter!.requestDevice();\ndevice.queue.submit([]);\n} }\n` +
+  start;
+const once = "main().catch(() => undefined);";
+const D = ["require-disposal"];
+reports("one of the program", main(once), []);
+reports("one of the program, where all must end", main(once), D, "reported");
+reports("some of the program", main(once, "for (let i = 0; i < 3; i++)"), D);
+reports("one for each click", main("document.onclick = () => { void main(); };"), D);
+
 test.run();

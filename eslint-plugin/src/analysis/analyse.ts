@@ -21,6 +21,7 @@ import { freshValues, type FreshValue } from "./fresh/consume.ts";
 import { endlessValues, isTold, type EndlessValue } from "./trails/endless-values.ts";
 import type { FunctionPaths } from "./flow/events.ts";
 import { Flow, type Problem } from "./flow/flow.ts";
+import { isForProgram } from "./flow/program-devices.ts";
 import { mayReject } from "./flow/rejections.ts";
 import { Workspace } from "./open.ts";
 import { readPaths, type Traversable } from "./flow/paths.ts";
@@ -118,7 +119,8 @@ export class FileAnalysis {
   }
 
   private readonly counts = (p: Problem): boolean =>
-    p.kind !== "leak" || pilesUp(this.session, p.cell.owned, p.site.value);
+    p.kind !== "leak" ||
+    (pilesUp(this.session, p.cell.owned, p.site.value) && !isForProgram(this.session, p));
 }
 
 /** The analyses of all files that are being linted, by syntax tree. */

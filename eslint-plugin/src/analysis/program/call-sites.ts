@@ -153,16 +153,16 @@ const mayCall = (oracle: Oracle, call: CallLike, fn: FunctionWithBody): boolean 
     : oracle.callee(call).library === undefined; // not `tf.clone(t)`
 };
 
-/** Whether a function takes as many arguments as a call gives, and needs no more. */
+/** Whether a function takes as many arguments as a call gives, and does without any if it must. */
 function fits({ arguments: given = [] as never }: CallLike, fn: FunctionWithBody): boolean {
   const { parameters, body } = fn;
   if (given.some(ts.isSpreadElement)) return true;
   const inScript = isScript(fn.getSourceFile());
   const takesMore =
     parameters.some((p) => p.dotDotDotToken) || (inScript && /\barguments\b/.test(body.getText()));
-  if (given.length > parameters.length && !takesMore) return false;
-  const needed = parameters.filter((p) => !p.questionToken && !p.initializer && !p.dotDotDotToken);
-  return inScript || given.length >= needed.length;
+  if (given.length > parameters.length) return takesMore;
+  const isNeeded = parameters[0] && !parameters[0].questionToken && !parameters[0].initializer;
+  return inScript || given.length > 0 || takesMore || !isNeeded;
 }
 
 const calleeName = (call: CallLike): ts.Node =>
