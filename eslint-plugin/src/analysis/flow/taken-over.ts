@@ -5,6 +5,7 @@
  * and `paths.ts`.
  */
 import ts from "typescript";
+import type { Cell } from "./cells.ts";
 import type { Frame } from "./events.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import type { Owned } from "../program/oracle.ts";
@@ -13,6 +14,8 @@ import { hasBody, isTarget, someWithin, unwrap, type FunctionWithBody } from "..
 import type { Session } from "../session.ts";
 import { endsHere } from "../transfer/ended-after.ts";
 import { enclosingFunction, fateOf, loopOfTurn } from "../transfer/fate.ts";
+import { effectInside } from "../transfer/mention.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** A variable that is never written again. */
 type Named = (ts.VariableDeclaration | ts.BindingElement) & { name: ts.Identifier };
@@ -35,6 +38,20 @@ export function isTakenOver(session: Session, declaration: ts.Node, owned: Owned
   const names = boundNames(whole.name, whole).map(({ id }) => id.text);
   return !block.statements.some(
     (s) => s.pos > whole.pos && s.pos < end.pos && asksAbout(s, [...names, ...givenFrom(whole)]),
+  );
+}
+
+/** `const [r, g] = parts;`, after which nobody ends `parts` as a whole. */
+export function isLastUse(
+  session: Session,
+  { root }: Frame,
+  cell: Cell,
+  use: ts.Expression,
+): boolean {
+  const { declaration, name } = cell;
+  if (!declaration || !name) return false;
+  return referencesTo(session.oracle, declaration, name, root).every(
+    (id) => id.pos <= use.pos || onlyLooksAt(effectInside(session, session.transfer(id))),
   );
 }
 

@@ -15,7 +15,7 @@ import { keptBy, lasts } from "../transfer/keeps.ts";
 import { link, mentionEvents, unpackedNames } from "./mention-events.ts";
 import { isAnything } from "../../owner.ts";
 import type { Freshness, Session } from "../session.ts";
-import { isTakenOver } from "./taken-over.ts";
+import { isLastUse, isTakenOver } from "./taken-over.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import {
   elementsGiven,
@@ -237,9 +237,10 @@ function destructure(
       ownsSource !== undefined &&
       !element.dotDotDotToken &&
       ownsSource.kind === "local" &&
-      ownsSource.seen.has("own");
+      ownsSource.seen.has("own") &&
+      isLastUse(session, frame, ownsSource, bare);
     const rest = element.dotDotDotToken !== undefined;
-    const fresh = (found === "fresh" || moved) && !element.initializer;
+    const fresh = (ownsSource ? moved : found === "fresh") && !element.initializer;
     if (fresh && (!rest || cell.owned.shape === "many"))
       for (const target of cell.fields?.values() ?? [cell])
         frame.own(target, source, node, true, target.owned.nullable);

@@ -9,6 +9,7 @@ import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import type { Problem } from "../flow/flow.ts";
 import { onlyUsed } from "../fresh/fresh-variables.ts";
 import { givesPart } from "./left-out.ts";
+import { countOf } from "./partial-lists.ts";
 import { effectInside } from "../transfer/mention.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
@@ -82,6 +83,7 @@ const isPattern = (name: ts.BindingName): boolean =>
 /** Whether a list is surely of more than the few elements that somebody takes out by place. */
 function isOfSeveral(session: Session, list: ts.Identifier, { cell, site }: Leaves): boolean {
   const made = unwrap(site.value);
+  if (countOf(made) === takenFrom(list)) return false;
   const maker = ts.isCallExpression(made) ? calleeNameNode(made)?.text : undefined;
   if (maker !== undefined && (maker === "flatMap" || splits.test(maker))) return true;
   return namesOf(session, list, [cell, site.cell]).some((id) => {
@@ -90,6 +92,15 @@ function isOfSeveral(session: Session, list: ts.Identifier, { cell, site }: Leav
     if (member === "sort") return true;
     return /^(push|unshift)$/.test(member) && loopOf(id) !== loopOf(site.cell.declaration ?? id);
   });
+}
+
+/** How many elements of a list get names where it is taken apart. */
+function takenFrom(list: ts.Identifier): number {
+  const { node } = fateOf(list);
+  const pattern = ts.isVariableDeclaration(node) ? node.name : undefined;
+  return pattern && ts.isArrayBindingPattern(pattern)
+    ? pattern.elements.filter(ts.isBindingElement).length
+    : 1;
 }
 
 /** All mentions of a list by its names. */

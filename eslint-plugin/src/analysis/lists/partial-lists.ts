@@ -59,7 +59,8 @@ function leftIn(session: Session, declaration: ts.VariableDeclaration): LeftElem
     if (!deed) return undefined;
     (deed === "ends" ? ended : looked).add(index);
   }
-  for (let i = 0; i < countOf(initializer); i++) looked.add(String(i));
+  const last = Math.max(...[...ended].map(Number)); // `scores[1].dispose()`: there is a first
+  for (let i = 0; i < Math.max(countOf(initializer), last); i++) looked.add(String(i));
   const left = [...looked].find((index) => !ended.has(index));
   return ended.size > 0 && left !== undefined
     ? { label: `${name.text}[${left}]`, value: unwrap(initializer), owned }
@@ -85,8 +86,8 @@ function deedOn(
   return effects.every(onlyLooksAt) ? "looks" : undefined;
 }
 
-/** How many elements there are, where it is said: `tf.split(image, 3, 2)`, `x.split([1, 2])`. */
-function countOf(made: ts.Expression): number {
+/** How many elements there are, or 0: `tf.split(image, 3, 2)` and `x.split([1, 2])` say it. */
+export function countOf(made: ts.Expression): number {
   const call = unwrap(made);
   if (!ts.isCallExpression(call) || calleeNameNode(call)?.text !== "split") return 0;
   const count = call.arguments.find(
