@@ -78,6 +78,22 @@ export class Views {
   }
 }
 export const end = (views) => { for (const t of views.own) t.dispose(); };`,
+  "of records with what it is given": `
+class Memory {
+  constructor(most) { this.rows = new Array(most).fill(null); this.at = 0; this.most = most; }
+  append(state, reward) {
+    this.rows[this.at] = { state, reward }; // ~ no-overwritten-tensor
+    this.at = (this.at + 1) % this.most;
+  }
+  clear() {
+    for (let i = 0; i < this.most; i++) { this.rows[i].state.dispose(); this.rows[i] = null; }
+  }
+}
+export function play(rows) {
+  const memory = new Memory(3);
+  for (const row of rows) memory.append(tf.tensor1d(row), 1);
+  memory.clear();
+}`,
   "lists of two sides": `
 export class Sides {
   constructor() { this.heads = []; this.tails = []; }

@@ -31,6 +31,7 @@ import {
   rootOf,
   someWithin,
   unwrap,
+  valuesOf,
   within,
   type FunctionWithBody,
 } from "../program/syntax.ts";
@@ -117,8 +118,13 @@ function isHeld(session: Session, table: ts.Expression): boolean {
 /** Whether a function is given the value, for a table that ends its own. */
 function isTakenOver(session: Session, { table, value }: Put, home: FunctionWithBody): boolean {
   const given = unwrap(value);
-  const source = ts.isIdentifier(given) ? session.oracle.declarationAt(given) : undefined;
-  if (!source || !ts.isParameter(source) || source.parent !== home) return false;
+  const isRecord = ts.isObjectLiteralExpression(given);
+  const parts = isRecord ? valuesOf(given).filter((p) => session.oracle.ownedAt(p)) : [given];
+  const isGivenTo = (part: ts.Expression): boolean => {
+    const source = ts.isIdentifier(part) ? session.oracle.declarationAt(part) : undefined;
+    return source !== undefined && ts.isParameter(source) && source.parent === home;
+  };
+  if (parts.length === 0 || !parts.every(isGivenTo)) return false;
   return (
     ownsElements(session, table) ||
     endsOwnElements(session, table) ||

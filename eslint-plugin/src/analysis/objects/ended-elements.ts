@@ -166,6 +166,7 @@ export function endsElements(session: Session, list: ts.Expression): boolean {
   if (!taken) return false;
   if (ends(session, taken)) return true;
   const { kind: how, node: named } = fateOf(taken);
+  if (how === "read" && ts.isPropertyAccessExpression(named)) return ends(session, named);
   if (how !== "bound" || !ts.isVariableDeclaration(named) || !ts.isIdentifier(named.name))
     return false;
   const root = enclosingFunction(named) ?? named.getSourceFile();
