@@ -1,6 +1,6 @@
 /**
- * Values that are handed over with a function that ends them, to somebody who does so later. Beside
- * it the same call with a function that only looks.
+ * Values that others end: who gets them with a function that does so, later, or has them in hand as
+ * the keys of a table. Beside each the same with somebody who does not.
  */
 import { suite } from "uvu";
 import { casesOf } from "./webgpu-cases.ts";
@@ -27,6 +27,27 @@ webgpu(
   "beside another value, which may be the one that is ended",
   resized("", "Later.run(this.d.createTexture({}), (old) => { old.destroy(); });"),
   ["no-overwritten-tensor"],
+);
+
+/** A table of buffers by `key`, and a method that takes one out. */
+const tracker = (key: string, out: string): string =>
+  `export class Tracker { #all = new Map<${key}, { buffer: GPUBuffer; bytes: number }>();\n` +
+  "constructor(readonly d: GPUDevice) {}\n" +
+  "make(size: number, name: string): GPUBuffer { const buffer = this.d.createBuffer({ size });\n" +
+  `this.#all.set(${key === "string" ? "name" : "buffer"}, { buffer, bytes: size });\n` +
+  `return buffer; }\n${out}\n` +
+  "destroy(): void { for (const { buffer } of this.#all.values()) buffer.destroy();\n" +
+  "this.#all.clear(); } }";
+
+webgpu(
+  "by who has the key of a table, which is the value",
+  tracker("GPUBuffer", "release(buffer: GPUBuffer): void { this.#all.delete(buffer); }"),
+  [],
+);
+webgpu(
+  "by nobody who has a name for it",
+  tracker("string", "release(name: string): void { this.#all.delete(name); }"),
+  ["no-dropped-element"],
 );
 
 test.run();

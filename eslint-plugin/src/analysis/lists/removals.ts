@@ -228,7 +228,7 @@ function isRef({ oracle }: Session, id: ts.Identifier): boolean {
 }
 
 /**
- * `all.delete(job.id)`, `delete all[job.id]`, where `job` is of what `all` holds: who takes it out
+ * `all.delete(job)`, `delete all[job.id]`, where `job` is of what `all` holds: who takes it out
  * has it in hand, and it may be its own end that does so, as in `new Job((id) => all.delete(id))`.
  */
 function isAtHand({ oracle }: Session, { kind, node, owned }: Found): boolean {
@@ -240,8 +240,7 @@ function isAtHand({ oracle }: Session, { kind, node, owned }: Found): boolean {
   const key = ts.isCallExpression(node)
     ? node.arguments[0]
     : ts.isElementAccessExpression(node.expression) && node.expression.argumentExpression;
-  if (!key || !ts.isPropertyAccessExpression(key)) return false;
-  const at = oracle.ownedAt(key.expression);
+  const at = key && oracle.ownedAt(ts.isPropertyAccessExpression(key) ? key.expression : key);
   return at?.shape === "one" && at.owner === owned.owner;
 }
 
