@@ -240,7 +240,8 @@ function isAtHand({ oracle }: Session, { kind, node, owned }: Found): boolean {
   const key = ts.isCallExpression(node)
     ? node.arguments[0]
     : ts.isElementAccessExpression(node.expression) && node.expression.argumentExpression;
-  const at = key && oracle.ownedAt(ts.isPropertyAccessExpression(key) ? key.expression : key);
+  if (!key) return false;
+  const at = oracle.ownedAt(ts.isPropertyAccessExpression(key) ? key.expression : key);
   return at?.shape === "one" && at.owner === owned.owner;
 }
 
