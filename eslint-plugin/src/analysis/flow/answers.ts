@@ -16,7 +16,7 @@ import {
 } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 
-/** Gives the callback of a `then` what the promise answers with, where that is new. */
+/** Gives a callback what a promise answers with, or a dataset goes through, where that is new. */
 export function ownAnswer(session: Session, frame: Frame): void {
   const { root, cells } = frame;
   const [parameter] = hasBody(root) ? root.parameters : [];

@@ -140,7 +140,8 @@ const implementationsIn = (
 ): ReadonlyMap<string, readonly FunctionWithBody[]> =>
   grouped(facts.functions(file).filter(mayImplement), (fn) => nameOf(fn) ?? "");
 
-const mayImplement = (fn: FunctionWithBody): boolean =>
+/** Whether a function is written as a member of a class or of an object. */
+export const mayImplement = (fn: FunctionWithBody): boolean =>
   ts.isMethodDeclaration(fn) ||
   ts.isPropertyAssignment(fn.parent) ||
   ts.isPropertyDeclaration(fn.parent);

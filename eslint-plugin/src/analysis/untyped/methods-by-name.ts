@@ -10,7 +10,7 @@ import { functionHanded, type Callee } from "../program/callee.ts";
 import type { Facts } from "../program/facts.ts";
 import { grouped } from "../program/field-index.ts";
 import type { Oracle } from "../program/oracle.ts";
-import { valuesGiven } from "../program/possible-callees.ts";
+import { mayImplement, valuesGiven } from "../program/possible-callees.ts";
 import {
   calleeNameNode,
   isScript,
@@ -64,17 +64,15 @@ function onlyMethod(oracle: Oracle, name: string, asker: ts.Node): FunctionWithB
     : undefined;
 }
 
+/** Methods by name: also those that a script assigns, `World.prototype.observe = function () {}`. */
 const methodsIn = (
   file: ts.SourceFile,
   facts: Facts,
 ): ReadonlyMap<string, readonly FunctionWithBody[]> =>
-  grouped(facts.functions(file).filter(isMethod), (fn) => nameOf(fn) ?? "");
-
-const isMethod = (fn: FunctionWithBody): boolean =>
-  ts.isMethodDeclaration(fn) ||
-  ts.isPropertyAssignment(fn.parent) ||
-  ts.isPropertyDeclaration(fn.parent) ||
-  ts.isBinaryExpression(fn.parent);
+  grouped(
+    facts.functions(file).filter((fn) => mayImplement(fn) || ts.isBinaryExpression(fn.parent)),
+    (fn) => nameOf(fn) ?? "",
+  );
 
 /** Whether something of the platform has a method of that name, as TypeScript declares it. */
 const isOfPlatform = (program: ts.Program, name: string): boolean =>
