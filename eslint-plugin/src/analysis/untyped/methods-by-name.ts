@@ -64,7 +64,7 @@ function onlyMethod(oracle: Oracle, name: string, asker: ts.Node): FunctionWithB
     : undefined;
 }
 
-/** Methods by name: also those that a script assigns, `World.prototype.observe = function () {}`. */
+/** Methods by name, those that a script assigns, too: `World.prototype.look = function () {}`. */
 const methodsIn = (
   file: ts.SourceFile,
   facts: Facts,
