@@ -120,6 +120,8 @@ export interface OwnerSettings {
   runsInScope?: CalleeSpecifier[];
   /** Functions that call their callback at once, in the scope of the caller (`noGrad`). */
   runsInline?: CalleeSpecifier[];
+  /** Those that give their callback something new each time, for it to end (`forEachAsync`). */
+  freshArguments?: CalleeSpecifier[];
   safeAfterDispose?: string[];
   /** Base classes whose instances own the values stored in their fields. */
   managers?: string[];

@@ -9,15 +9,23 @@ import { assert, lines, lint } from "./tester.ts";
 const test = suite("datasets");
 const { rules } = plugin.configs.recommended;
 
-/** Goes through a dataset with a callback. */
+const own = `class Dataset<T> {
+  constructor(private readonly rows: readonly T[]) {}
+  async forEachAsync(f: (element: T) => void): Promise<void> {
+    for (const row of this.rows) f(row);
+  }
+}`;
+
+/** Goes through a dataset of the library, or one that is declared here, with a callback. */
 function goesThrough(name: string, callback: string, ...expected: string[]): void {
+  goesThroughOf('import type { Dataset } from "@tensorflow/tfjs-data";', name, callback, expected);
+}
+function goesThroughOf(source: string, name: string, callback: string, expected: string[]): void {
   test(name, () => {
     const code = `import * as tf from "@tensorflow/tfjs-core";
 interface Batch { xs: tf.Tensor; ys: tf.Tensor }
-declare namespace data {
-  interface Dataset<T> { forEachAsync(f: (element: T) => void): Promise<void> }
-}
-declare const rows: data.Dataset<Batch>;
+${source}
+declare const rows: Dataset<Batch>;
 export const all = async (kept: tf.Tensor[]): Promise<void> => {
   await rows.forEachAsync(${callback});
 };
@@ -37,5 +45,6 @@ goesThrough("taken apart", "({ xs, ys }) => { console.log(xs.shape); ys.dispose(
 goesThrough("ended as a whole", "(b) => { console.log(b.xs.shape); tf.dispose(b); }");
 goesThrough("ended part by part", "(b) => { b.xs.dispose(); b.ys.dispose(); }");
 goesThrough("kept in part", "(b) => { kept.push(b.xs); b.ys.dispose(); }");
+goesThroughOf(own, "of the program, whose rows stay", "(b) => { console.log(b.xs.shape); }", []);
 
 test.run();

@@ -180,6 +180,7 @@ export const tfjs: readonly OwnerSettings[] = [
       "map",
     ],
     runsInline: ["time", "profile", "forEachAsync", "mapAsync"],
+    freshArguments: ["forEachAsync"],
     safeAfterDispose: [
       "shape",
       "dtype",

@@ -8,7 +8,6 @@ import ts from "typescript";
 import type { Frame } from "./events.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import {
-  calleeNameNode,
   hasBody,
   isTarget,
   unwrap,
@@ -45,9 +44,9 @@ function callOf(fn: ts.Node): ts.CallExpression | undefined {
 
 /** `dataset.forEachAsync(f)`: each element is made for the function, and nobody else has it. */
 function goesThrough({ oracle, settings }: Session, call: ts.CallExpression): boolean {
-  if (calleeNameNode(call)?.text !== "forEachAsync") return false;
+  if (!settings.owners.some(({ freshArguments }) => freshArguments.length > 0)) return false;
   const callee = oracle.callee(call);
-  return !callee.body && settings.owners.some((owner) => oracle.fromLibrary(callee, owner));
+  return settings.owners.some((owner) => oracle.is(callee, owner.freshArguments, owner));
 }
 
 /** `load().then(f)` of a function that does more than look: what it looks at is told elsewhere. */
