@@ -24,6 +24,7 @@ export const lots: readonly (readonly string[])[] = [
   ["rollouts", "spectrogram", "captioner", "retrieval", "codec", "sessions", "curriculum"],
   ["tracker", "editor", "spikes", "kriging", "router", "evolution"],
   ["plate", "atelier", "market", "exposures", "homework", "minimizer"],
+  ["concierge", "mosaic", "listener", "pulse", "folds", "granules"],
 ];
 
 /** A planted leak. */
