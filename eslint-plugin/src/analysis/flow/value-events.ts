@@ -336,8 +336,8 @@ function assignPattern(
 /** Events of a call beyond its mentions: what it may change, what it puts into a container. */
 export function callEvents(session: Session, frame: Frame, call: CallLike): void {
   const target = call.expression;
-  if (ts.isPropertyAccessExpression(target) && target.expression.kind === ts.SyntaxKind.ThisKeyword)
-    frame.forget("this", call);
+  const isMember = ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target);
+  if (isMember && target.expression.kind === thisKind) frame.forget("this", call);
   if (!ts.isPropertyAccessExpression(target) || !puts(target.name.text)) return;
   const cell = listNamed(frame, target.expression);
   if (!cell || cell.owned.shape !== "many") return;

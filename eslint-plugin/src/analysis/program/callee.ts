@@ -11,6 +11,7 @@ import {
   hasBody,
   unwrap,
   unwrapCallee,
+  wellKnownSymbol,
   type CallLike,
   type FunctionWithBody,
 } from "./syntax.ts";
@@ -49,7 +50,7 @@ export function resolveCallee(context: CalleeContext, call: CallLike): Callee {
   const target = unwrapCallee(call.expression);
   const name = calleeNameNode(call);
   const isAccess = ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target);
-  const called = name && context.symbolAt(name);
+  const called = name ? context.symbolAt(name) : symbolMember(context, target);
   const symbol = called && (functionBehind(context, called, 0) ?? called);
   let declarations = symbol?.declarations ?? [];
   if (ts.isNewExpression(call)) declarations = constructors(context, declarations);
@@ -67,6 +68,13 @@ export function resolveCallee(context: CalleeContext, call: CallLike): Callee {
     member: declaration && context.memberOwner(declaration),
     library: undefined,
   };
+}
+
+/** The method that `this[Symbol.dispose]()` calls. */
+function symbolMember(context: CalleeContext, target: ts.Expression): ts.Symbol | undefined {
+  if (!ts.isElementAccessExpression(target)) return undefined;
+  const name = wellKnownSymbol(target.argumentExpression);
+  return name === undefined ? undefined : context.memberAt(target.expression, `@@${name}`);
 }
 
 /** The function that a constant stands for: `const { scoped } = tenure`, `const run = scoped`. */

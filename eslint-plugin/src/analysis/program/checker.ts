@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { declaredMember } from "./declared-member.ts";
 import type { Questions } from "./questions.ts";
-import { isScript } from "./syntax.ts";
+import { isScript, memberName } from "./syntax.ts";
 
 const kinds = {
   object: ts.TypeFlags.Object,
@@ -184,7 +184,11 @@ export class Checker implements Questions {
 
   /** The member of a type that has a name, through imports. */
   memberOf(type: ts.Type, name: string): ts.Symbol | undefined {
-    const member = this.#checker.getPropertyOfType(type, name);
+    const isNamed = ({ declarations = [] }: ts.Symbol): boolean =>
+      declarations.some((d) => named(d) === name);
+    const member = name.startsWith("@@")
+      ? type.getProperties().find(isNamed)
+      : this.#checker.getPropertyOfType(type, name);
     return member && this.throughAlias(member);
   }
   /** What a module exports under a name. */
@@ -209,6 +213,12 @@ export class Checker implements Questions {
     return symbol.flags & ts.SymbolFlags.Alias ? this.#checker.getAliasedSymbol(symbol) : symbol;
   }
 }
+
+/** The name of a method or property, which may be a symbol. */
+const named = (declaration: ts.Declaration): string | undefined =>
+  (ts.isClassElement(declaration) || ts.isTypeElement(declaration)) && declaration.name
+    ? memberName(declaration.name)
+    : undefined;
 
 /**
  * Whether a program was made by a TypeScript that numbers syntax and types as the one here does:
