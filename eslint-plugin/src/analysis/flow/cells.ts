@@ -88,7 +88,7 @@ export class Cells {
         cell.fields = new Map(
           owned.fields
             .map((f) => [f, ownedMember(owned, f)] as const)
-            .filter(([, part]) => part.shape !== "record") // nobody follows what is deeper
+            // a record in a record is followed as a whole
             .map(([f, part]) => [f, this.make(`${id.text}.${f}`, part, real, at, id)]),
         );
       }

@@ -258,7 +258,7 @@ export class Flow {
     if (!(v.bits & owned) || v.bits & (escaped | disposed | (again ? 0 : unknown))) return;
     if (cell.kind === "slot")
       return this.report({ kind: "loss", node, cell, surely: !(v.bits & (nil | none)) });
-    if (cell.owned.shape === "record") return; // its fields are cells of their own
+    if (cell.fields) return; // cells of their own
     // of the last turn of a loop: a leak, see `leaks`
     if (cell.owned.shape === "many" && ts.isVariableDeclaration(node)) return;
     for (const site of again ?? v.sites) this.report({ kind: "overwrite", site, node, cell, next });

@@ -9,6 +9,7 @@ import type { Cell } from "./cells.ts";
 import { callsDisposeSymbol, disposesArguments } from "../transfer/disposes.ts";
 import type { Frame, Verb } from "./events.ts";
 import { fateOf, type Fate } from "../transfer/fate.ts";
+import { containerMethod } from "../program/containers.ts";
 import { gathered, givenBy, partGiven, receiverOf, soleName } from "./gathers.ts";
 import { isDetaching, keptBy } from "../transfer/keeps.ts";
 import { isLentAt, namesOver } from "../transfer/lending.ts";
@@ -26,12 +27,28 @@ export function identifierEvents(session: Session, frame: Frame, id: ts.Identifi
   if (cell.fields && fate.kind === "read") {
     const access = fate.node as ts.PropertyAccessExpression;
     const field = cell.fields.get(fate.member);
-    if (field) mentionEvents(session, frame, field, access);
+    if (field?.owned.shape === "record") innerEvents(session, frame, field, access);
+    else if (field) mentionEvents(session, frame, field, access);
     return; // what the other fields hold is not owned
   }
   // `out.age.dispose()` is a read of `age` first
   if (cell.fields && fate.kind === "receiver") return;
   mentionEvents(session, frame, cell, id);
+}
+
+/** Events of a record in a record, `best.w`: who ends a part of it may end the rest, too. */
+function innerEvents(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  access: ts.PropertyAccessExpression,
+): void {
+  const { kind, node } = fateOf(access);
+  if (kind === "receiver") return frame.all(cell, "escape", access);
+  if (kind !== "read") return mentionEvents(session, frame, cell, access);
+  const part = node as ts.PropertyAccessExpression;
+  if (!session.oracle.ownedAt(part)) return;
+  frame.all(cell, onlyLooksAt(session.transfer(part).effect) ? "use" : "escape", access);
 }
 
 /** Events of an access such as `this.w` or `vars[v]` that mentions a place. */
@@ -94,6 +111,9 @@ function follow(
   if (isGathered(session, frame, node, fate)) return; // see `give`
   if (fate.literal && fate.kind === "iterated" && cell.owned.shape === "one" && !fate.conditional)
     return frame.all(cell, visitVerb(session, fate), node, fate.node); // `for (const t of [a, b])`
+  const visited = visitOfCopy(node);
+  if (visited && cell.owned.shape === "many")
+    return frame.all(cell, verbFor(session, cell, visited), node, visited.node);
   if (fate.literal && fate.kind !== "argument") return handsOn(session, frame, cell, node, fate);
   switch (effect) {
     case "nothing":
@@ -157,6 +177,14 @@ function handsOn(
   const event = { kind: "escape", cell, node, certain: true } as const;
   if (at) frame.later(at, event);
   else frame.emit(event);
+}
+
+/** `[...xs].map(f)`, which does to each value what `xs.map(f)` does. */
+function visitOfCopy(node: ts.Expression): Fate | undefined {
+  const copy = ts.isSpreadElement(node.parent) ? node.parent.parent : undefined;
+  if (!copy || !ts.isArrayLiteralExpression(copy) || copy.elements.length > 1) return undefined;
+  const fate = fateOf(copy);
+  return fate.kind === "receiver" && containerMethod(fate.member) === "visits" ? fate : undefined;
 }
 
 /**
@@ -297,6 +325,12 @@ function assigned(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): vo
 
 /** A variable is another name for what one had before, from some place on. */
 export function link(frame: Frame, from: Cell, cell: Cell, at: ts.Node): void {
+  // one is a record in a record, of which the fields are not followed
+  if (from.owned.shape === "record" && !from.fields !== !cell.fields) {
+    for (const target of [cell, ...(cell.fields?.values() ?? [])])
+      frame.later(at, { kind: "set", cell: target, to: "unknown", node: at });
+    return frame.all(from, "escape", at, at);
+  }
   from.seen.add("alias");
   frame.later(at, { kind: "alias", cell, from, node: at });
   for (const [name, target] of cell.fields ?? []) {
