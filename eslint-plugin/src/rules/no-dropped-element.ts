@@ -11,6 +11,7 @@ import { cutLists, type CutList } from "../analysis/lists/cut-lists.ts";
 import { fateOf } from "../analysis/transfer/fate.ts";
 import type { Owned } from "../analysis/program/oracle.ts";
 import { removalAt, type Removal } from "../analysis/lists/removals.ts";
+import { isOutOfScopes } from "../analysis/lists/inner-lists.ts";
 import type { Session } from "../analysis/session.ts";
 import { unwrap } from "../analysis/program/syntax.ts";
 import { unreachedOf, type Unreached } from "../analysis/lists/unreached.ts";
@@ -85,7 +86,9 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
       const found = removalAt(session, node);
       if (!found) continue;
       const scope = session.scopeAt(node);
-      if (scope === "in" || (found.local && scope !== "out")) continue;
+      if (found.local && scope !== "out") continue;
+      const { container, owned } = found;
+      if (scope === "in" && !isOutOfScopes(session, container, owned.owner)) continue;
       if (!options.weakContainers.includes(nameOf(found.container)))
         report(removed(session, found));
     }

@@ -10,7 +10,9 @@ import { fieldOfThis } from "../objects/members.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import { samePlace } from "../program/same-place.ts";
+import type { Owner } from "../../owner.ts";
 import type { Owned } from "../program/oracle.ts";
+import { isKeptForGood } from "../transfer/keeps.ts";
 import type { Session } from "../session.ts";
 import { isEmptyContainer, isTarget, unwrap } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
@@ -59,6 +61,15 @@ export function wholeOf({ oracle }: Session, list: ts.Expression): ts.Expression
   const entry = source && ts.isVariableDeclaration(source) ? source.initializer : bare;
   const got = entry && unwrap(entry);
   return got && ts.isElementAccessExpression(got) ? fieldOfThis(unwrap(got.expression)) : undefined;
+}
+
+/** Whether what a list gets is out of all scopes: one where it leaves again does not end it. */
+export function isOutOfScopes(session: Session, list: ts.Expression, owner: Owner): boolean {
+  if (!ts.isPropertyAccessExpression(list) && !ts.isIdentifier(list)) return false;
+  const put = putInto(session, list);
+  const lasts = (value: ts.Expression): boolean =>
+    session.scopeAt(value) === "out" || isKeptForGood(session, value, owner);
+  return put.length > 0 && put.every(lasts);
 }
 
 const nameOf = (list: ts.Expression): string =>
