@@ -7,12 +7,7 @@
 import ts from "typescript";
 import type { Frame } from "./events.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
-import {
-  hasBody,
-  isTarget,
-  unwrap,
-  type FunctionWithBody,
-} from "../program/syntax.ts";
+import { hasBody, isTarget, unwrap, type FunctionWithBody } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 
 /** Gives a callback what a promise answers with, or a dataset goes through, where that is new. */
