@@ -50,7 +50,7 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
 });
 
 /** Moving, detaching or keeping the value where it is made or leaves. */
-function cures(file: FileAnalysis, { at, owned }: Escape): Suggestion<Id>[] {
+function cures(file: FileAnalysis, { at, how, owned }: Escape): Suggestion<Id>[] {
   const { keep } = owned.owner;
   if (owned.shape !== "one" || !ts.isExpression(at)) return [];
   const append =
@@ -60,7 +60,8 @@ function cures(file: FileAnalysis, { at, owned }: Escape): Suggestion<Id>[] {
   const found: Suggestion<Id>[] = [];
   if (keep.methods.includes("moveToOuter"))
     found.push({ messageId: "moveToOuter", fix: append(".moveToOuter()") });
-  if (keep.methods.includes("detachFromScope"))
+  // a variable that a loop gives one after the other would lose all but the last
+  if (keep.methods.includes("detachFromScope") && !(how === "assigned" && isInLoop(at)))
     found.push({ messageId: "detach", fix: append(".detachFromScope()") });
   const keeper = keep.functions.includes("keep")
     ? nameIn(file.session, file.file, owned.owner, "keep")
@@ -75,3 +76,8 @@ function cures(file: FileAnalysis, { at, owned }: Escape): Suggestion<Id>[] {
     });
   return found;
 }
+
+const isInLoop = (at: ts.Node): boolean =>
+  ts.findAncestor(at, (n) =>
+    ts.isFunctionLike(n) ? "quit" : ts.isIterationStatement(n, false),
+  ) !== undefined;

@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { mayLackScope } from "../analysis/scopes/open-scopes.ts";
+import { isKeptForGood } from "../analysis/transfer/keeps.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/fresh/consume.ts";
 import { returnsOf } from "../analysis/transfer/fate.ts";
@@ -76,7 +77,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
   check(file, _options, report) {
     const told = new Set<ts.Node>();
     for (const problem of file.problems) {
-      if (problem.kind !== "overwrite" || file.session.scopeAt(problem.site.value) !== "out")
+      if (problem.kind !== "overwrite" || !isUnscoped(file, problem.site.value, problem.cell.owned))
         continue;
       const { cell, site, node } = problem;
       if (told.has(node) || isSecondTry(site.value, node)) continue;
@@ -183,6 +184,10 @@ function mayBeMissing({ session }: FileAnalysis, held: ts.Expression, owned: Own
     declaration.exclamationToken !== undefined
   );
 }
+
+/** Made where no scope is open, or kept for good. */
+const isUnscoped = ({ session }: FileAnalysis, value: ts.Expression, { owner }: Owned): boolean =>
+  session.scopeAt(value) === "out" || isKeptForGood(session, value, owner);
 
 const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => ({
   noun: owner.noun,

@@ -5,8 +5,10 @@
 import ts from "typescript";
 import { callbackMode, handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { effectInside } from "../transfer/mention.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
+import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** Whether a function is handed to a call that runs it before it returns. */
 export function isInline(session: Session, closure: ts.SignatureDeclaration): boolean {
@@ -32,6 +34,26 @@ export function outlivesMaker(
     current = enclosingFunction(host);
   }
   return false;
+}
+
+/**
+ * Whether a value that a nested function captures is that one's from then on. Where functions only
+ * borrow what they are given, one that only looks at it leaves it to who gave it.
+ */
+export function isLeftTo(
+  session: Session,
+  maker: ts.Node,
+  closure: ts.SignatureDeclaration,
+  id: ts.Expression,
+): boolean {
+  if (!outlivesMaker(session, maker, closure)) return false;
+  const isProtocol = session.oracle.ownedAt(id)?.owner.policy === "protocol";
+  if (!isProtocol) return true;
+  let found = session.transfer(id);
+  // `use(Object.values(record))`
+  for (let hops = 0; hops < 3 && found.effect === "passes" && found.next; hops++)
+    found = session.transfer(found.next);
+  return !onlyLooksAt(effectInside(session, found));
 }
 
 function hasOnlyCalls(session: Session, declaration: ts.VariableDeclaration, fn: ts.Node): boolean {

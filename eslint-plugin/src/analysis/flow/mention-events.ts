@@ -13,6 +13,7 @@ import { containerMethod } from "../program/containers.ts";
 import { gathered, givenBy, partGiven, receiverOf, soleName } from "./gathers.ts";
 import { isDetaching, keptBy } from "../transfer/keeps.ts";
 import { isLentAt, namesOver } from "../transfer/lending.ts";
+import { looksAtMapped } from "../transfer/looked-at.ts";
 import { effectInside, transferOf, type Transfer } from "../transfer/mention.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
@@ -298,7 +299,8 @@ export function visitVerb(session: Session, fate: Fate): Verb {
   const callback = first && functionHanded(session.oracle, first);
   const effect = callback && session.summary(callback).parameters[0];
   if (effect?.disposes) return "dispose";
-  return !effect || effect.stores || effect.returns ? "escape" : "use";
+  if (!effect || effect.stores) return "escape";
+  return effect.returns && !looksAtMapped(session, call) ? "escape" : "use";
 }
 
 function aliases(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): void {

@@ -197,3 +197,19 @@ const hasWayOut = (statement: ts.Node): boolean =>
 const isOfShape = ({ parent }: ts.Identifier): boolean =>
   ts.isPropertyAccessExpression(parent) &&
   /^(shape|rank|size|dtype|width|height|byteLength|length)$/.test(parent.name.text);
+
+/** `xs = xs.slice(1)` of a list that starts with what is its own. */
+export function isRestOf(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  value: ts.Expression,
+): boolean {
+  const { declaration } = cell;
+  if (cell.kind !== "local" || !declaration || !ts.isVariableDeclaration(declaration)) return false;
+  if (!ts.isCallExpression(value) || !ts.isPropertyAccessExpression(value.expression)) return false;
+  const { expression: on, name } = value.expression;
+  const isSame = ts.isIdentifier(on) && frame.cells.at(on) === cell;
+  if (!isSame || !/^(slice|filter)$/.test(name.text) || !declaration.initializer) return false;
+  return session.freshness(declaration.initializer) === "fresh";
+}

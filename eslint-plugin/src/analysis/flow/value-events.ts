@@ -11,11 +11,12 @@ import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { elementFreshness } from "../fresh/fresh-results.ts";
 import { choiceArms, gathered, isOfEnded, isWrittenAgain, partGiven, soleName } from "./gathers.ts";
 import { returnedArgument } from "../fresh/is-fresh.ts";
+import { isMovedOut } from "../scopes/open-scopes.ts";
 import { keptBy, lasts } from "../transfer/keeps.ts";
 import { link, mentionEvents, unpackedNames } from "./mention-events.ts";
 import { isAnything } from "../../owner.ts";
 import type { Freshness, Session } from "../session.ts";
-import { isLastUse, isTakenOver } from "./taken-over.ts";
+import { isLastUse, isRestOf, isTakenOver } from "./taken-over.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import {
   elementsGiven,
@@ -51,8 +52,8 @@ function give(
   )
     return;
   if (ts.isCallExpression(bare) && keptBy(session, bare, session.oracle.callee(bare), cell.owned)) {
-    if (!lasts(session, bare) || session.freshness(bare) !== "fresh")
-      return frame.set(cell, "unknown", node);
+    const isOwn = lasts(session, bare) || isMovedOut(session, bare);
+    if (!isOwn || session.freshness(bare) !== "fresh") return frame.set(cell, "unknown", node);
     return frame.own(cell, value, node, declares, cell.owned.nullable);
   }
   const found = session.freshness(value);
@@ -60,7 +61,7 @@ function give(
   if (cell.fields) return giveFields(session, frame, cell, bare, found, node, declares);
   if (isEmptyContainer(bare)) return frame.set(cell, "none", node);
   if (isOfEnded(session, bare)) return frame.set(cell, "unknown", node);
-  if (found === "fresh")
+  if (found === "fresh" || isRestOf(session, frame, cell, bare))
     return frame.own(
       cell,
       value,

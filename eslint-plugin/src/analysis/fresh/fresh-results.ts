@@ -181,6 +181,18 @@ export function isKept(session: Session, fn: ts.Node, value: ts.Expression): boo
   if (isGeneric && owned.shape === "many") return false;
   return referencesTo(session.oracle, declaration, declaration.name, fn).some((id) => {
     const { effect } = session.transfer(id);
-    return effect === "stores" || effect === "takes";
+    return (effect === "stores" || effect === "takes") && !isGivenAnew(session, id);
   });
+}
+
+/** The `x` of `x = scope.carry(x, next)`: the variable has another value then. */
+function isGivenAnew({ oracle }: Session, id: ts.Identifier): boolean {
+  const { kind, node: call } = fateOf(id);
+  const { node: store } = kind === "argument" ? fateOf(call as ts.Expression) : { node: id };
+  return (
+    ts.isBinaryExpression(store) &&
+    isStore(store) &&
+    ts.isIdentifier(store.left) &&
+    oracle.declarationAt(store.left) === oracle.declarationAt(id)
+  );
 }

@@ -14,7 +14,7 @@ import type { Owner } from "../../owner.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isKeptForGood } from "../transfer/keeps.ts";
 import type { Session } from "../session.ts";
-import { isEmptyContainer, isTarget, unwrap } from "../program/syntax.ts";
+import { isEmptyContainer, isTarget, unwrap, valuesOf } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** Everything that the file of a list puts into it. */
@@ -67,8 +67,12 @@ export function wholeOf({ oracle }: Session, list: ts.Expression): ts.Expression
 export function isOutOfScopes(session: Session, list: ts.Expression, owner: Owner): boolean {
   if (!ts.isPropertyAccessExpression(list) && !ts.isIdentifier(list)) return false;
   const put = putInto(session, list);
-  const lasts = (value: ts.Expression): boolean =>
-    session.scopeAt(value) === "out" || isKeptForGood(session, value, owner);
+  const lasts = (value: ts.Expression): boolean => {
+    const bare = unwrap(value);
+    if (session.scopeAt(bare) === "out") return true;
+    if (!ts.isObjectLiteralExpression(bare)) return isKeptForGood(session, bare, owner);
+    return valuesOf(bare).every((part) => !session.oracle.ownedAt(part) || lasts(part));
+  };
   return put.length > 0 && put.every(lasts);
 }
 

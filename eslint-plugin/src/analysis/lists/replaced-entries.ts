@@ -10,7 +10,7 @@ import { handedTo } from "../transfer/callbacks.ts";
 import { endsElementsOfFile, endsOwnElements, ownsElements } from "../objects/ended-elements.ts";
 import { freeing } from "../objects/endings.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
-import { enclosingFunction } from "../transfer/fate.ts";
+import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
 import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { isOfOwningList } from "./kept-twice.ts";
@@ -27,6 +27,7 @@ import { sharedPlace } from "../flow/shared-places.ts";
 import type { Session } from "../session.ts";
 import {
   hasBody,
+  isEmptyContainer,
   isTarget,
   rootOf,
   someWithin,
@@ -259,7 +260,7 @@ function leavesOld(
 
 /** A call of what sounds as if it freed something, or of a function that speaks of the table. */
 export function mayFree(session: Session, call: ts.CallExpression, table: ts.Expression): boolean {
-  if (freeing.test(call.expression.getText())) return true;
+  if (freeing.test(call.expression.getText()) && !endsOwn(session, call)) return true;
   const { body } = session.oracle.callee(call);
   return (
     body !== undefined &&
@@ -268,6 +269,27 @@ export function mayFree(session: Session, call: ts.CallExpression, table: ts.Exp
       (inner) => ts.isExpression(inner) && samePlace(session.oracle, inner, table),
     )
   );
+}
+
+/** A list of the function itself that starts empty: what it gets from the table is seen there. */
+function isFilledHere(session: Session, list: ts.Expression): boolean {
+  if (isOwnList(session, list)) return true;
+  const source = ts.isIdentifier(list) ? session.oracle.declarationAt(list) : undefined;
+  const start = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
+  return start !== undefined && isEmptyContainer(unwrap(start));
+}
+
+/** `made.dispose()` of what the function itself made, or has in a list of its own. */
+function endsOwn(session: Session, { expression }: ts.CallExpression): boolean {
+  const on = ts.isPropertyAccessExpression(expression) ? unwrap(expression.expression) : expression;
+  const source = ts.isIdentifier(on) ? session.oracle.declarationAt(on) : undefined;
+  if (!source || on === expression || !ts.isVariableDeclaration(source)) return false;
+  const turns = loopOfTurn(source);
+  if (turns) return isFilledHere(session, unwrap(turns.expression));
+  const isConstant = (ts.getCombinedNodeFlags(source) & ts.NodeFlags.Const) !== 0;
+  const made = isConstant ? source.initializer : undefined;
+  if (!made) return false;
+  return ts.isNewExpression(unwrap(made)) || session.freshness(made) === "fresh";
 }
 
 /** `table.get(key)` or `table[key]` that is looked at, under another name too; no test of it. */

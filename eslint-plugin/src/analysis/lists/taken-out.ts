@@ -12,6 +12,7 @@ import { putInto } from "./inner-lists.ts";
 import { endsByName, isCompared } from "../transfer/looked-at.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import { effectInside } from "../transfer/mention.ts";
+import { visitVerb } from "../flow/mention-events.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
 import type { Session } from "../session.ts";
@@ -106,7 +107,9 @@ function staysUnnamed(session: Session, mention: ts.Expression): boolean {
     return list.declarations.every((turn) => namesOnlyLook(session, turn));
   }
   if (kind === "read" && member === "length") return true;
-  return onlyLooksAt(effectInside(session, session.transfer(mention)));
+  const found = session.transfer(mention);
+  if (found.effect === "visits") return visitVerb(session, found.fate) === "use";
+  return onlyLooksAt(effectInside(session, found));
 }
 
 /** Whether all that a list is known to be given is made for it, or its class ends what it holds. */

@@ -212,7 +212,7 @@ export class Ownership {
 
   #record(type: ts.Type, depth: number): Owned | null {
     const declaration = type.symbol?.declarations?.[0];
-    if (!declaration || depth > 1 || !isPlainObject(declaration)) return null;
+    if (!declaration || depth > 2 || !isPlainObject(declaration)) return null;
     const isKnown = type.symbol.name === "IteratorYieldResult" || ts.isMappedTypeNode(declaration);
     if (!isKnown && this.#packages.isBuiltin(declaration.getSourceFile())) return null;
     const properties = type.getProperties();

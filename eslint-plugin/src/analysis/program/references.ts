@@ -58,11 +58,17 @@ function firstFrom(all: readonly ts.Identifier[], pos: number): number {
   return low;
 }
 
+/** A name, and what declares it. */
+export interface Bound {
+  id: ts.Identifier;
+  declaration: ts.Declaration;
+}
+
 /** The identifiers a binding name declares, with their declarations. */
 export function boundNames(
   name: ts.BindingName,
   declaration: ts.VariableDeclaration | ts.ParameterDeclaration | ts.BindingElement,
-): { id: ts.Identifier; declaration: ts.Declaration }[] {
+): Bound[] {
   if (ts.isIdentifier(name)) return [{ id: name, declaration }];
   return name.elements.flatMap((e) => (ts.isBindingElement(e) ? boundNames(e.name, e) : []));
 }

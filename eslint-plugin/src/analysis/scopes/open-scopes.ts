@@ -7,7 +7,7 @@ import type { Session } from "../session.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { referencesTo } from "../program/references.ts";
-import { unwrap } from "../program/syntax.ts";
+import { calleeNameNode, unwrap } from "../program/syntax.ts";
 
 /** Whether a place is reached without a scope: by every caller, or by some. */
 export function mayLackScope(session: Session, node: ts.Node): boolean {
@@ -230,6 +230,16 @@ export function isOfMovedScope(session: Session, value: ts.Expression): boolean 
         opensScope(session, d.initializer) &&
         isMovedOn(session, d),
     );
+}
+
+/** `scope.moveToOuter(x)` of the only scope there is: nobody ends it after that. */
+export function isMovedOut(session: Session, call: ts.CallExpression): boolean {
+  const scope = scopeAround(session, call);
+  return (
+    calleeNameNode(call)?.text === "moveToOuter" &&
+    scope !== null &&
+    session.scopeAt(scope.opening) === "out"
+  );
 }
 
 function nameOfScope(statement: ts.Statement): string | null {

@@ -5,6 +5,7 @@
 import ts from "typescript";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { visitVerb } from "../flow/mention-events.ts";
+import { effectInside } from "./mention.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
 import { isEquality, isNullish, isTarget, unwrap, variableName } from "../program/syntax.ts";
@@ -47,6 +48,19 @@ export function onlyLooks(
   return referencesTo(session.oracle, parent as ts.Declaration, name, root).every(
     (id) =>
       id === name || (!isCompared(id) && (tests || !isTested(id)) && looksOr(session, id, also)),
+  );
+}
+
+/** `stack(xs.map((x) => x.state))`: what a callback picks of each is only looked at, too. */
+export function looksAtMapped(session: Session, call: ts.CallExpression): boolean {
+  const found = session.transfer(call);
+  if (onlyLooksAt(effectInside(session, found))) return true;
+  const { kind, node } = found.fate;
+  return (
+    kind === "bound" &&
+    ts.isVariableDeclaration(node) &&
+    ts.isIdentifier(node.name) &&
+    onlyLooks(session, node.name, true)
   );
 }
 

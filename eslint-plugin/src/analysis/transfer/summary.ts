@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import { handedTo } from "./callbacks.ts";
-import { isInline, outlivesMaker } from "../flow/closures.ts";
+import { isInline, isLeftTo } from "../flow/closures.ts";
 import { builtinArgument } from "../program/containers.ts";
 import { callsDisposeSymbol } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
@@ -15,6 +15,7 @@ import { resultFreshness } from "../fresh/fresh-results.ts";
 import { isAttached } from "./keeps.ts";
 import { isMadeToEnd } from "../objects/left-fields.ts";
 import type { Transfer } from "./mention.ts";
+import { namesOf } from "./pattern-parts.ts";
 import {
   asSaid,
   calleeNameNode,
@@ -160,12 +161,7 @@ function parameterEffect(
     return { ...effect, stores: true, givesBack: returns && !stores };
   }
   if (ts.isParameterPropertyDeclaration(parameter, fn)) effect.stores = true;
-  const names = boundNames(parameter.name, parameter);
-  // of a record with owned fields, `{ state, score }`, the others hold nothing
-  const parts = ts.isIdentifier(parameter.name)
-    ? names
-    : names.filter(({ id }) => session.oracle.ownedAt(id));
-  for (const { id, declaration } of parts.length > 0 ? parts : names)
+  for (const { id, declaration } of namesOf(session, parameter))
     follow(session, fn, id, declaration, effect, 0);
   return effect;
 }
@@ -199,7 +195,7 @@ function note(
     effect.calls = mergeModes(effect.calls, callMode(session, fn, node));
     return;
   }
-  if (closure !== fn && closure && owned && outlivesMaker(session, fn, closure))
+  if (closure !== fn && closure && owned && isLeftTo(session, fn, closure, id))
     effect.stores = true;
   if (!owned && kind === "element") {
     effect.disposes ||= callsDisposeSymbol(fateOf(id));
