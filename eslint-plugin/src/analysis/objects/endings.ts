@@ -158,7 +158,9 @@ function endingsByDeed(
     const { name } = member;
     const isStatic = ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static;
     if (!name || !body || isPrivate(member) || isStatic) return [];
-    const ends = lasting.some((m) => body.statements.some((s) => isEndOf(session, s, m)));
+    const isEnd = (at: ts.Node): boolean =>
+      ts.isExpressionStatement(at) && lasting.some((m) => isEndOf(session, at, m));
+    const ends = [...reach(session.oracle, node, [member])].some((m) => someWithin(m, isEnd));
     return ends ? [{ member: member as Ending["member"], body }] : [];
   });
 }

@@ -22,6 +22,7 @@ import {
   isScript,
   isTarget,
   memberName,
+  someWithin,
   wellKnownSymbol,
 } from "../program/syntax.ts";
 
@@ -149,16 +150,26 @@ function endingNameOf(node: ts.ClassLikeDeclaration, ask: ClassQuestions): strin
   const others = (ask.anyName ? [...bodies] : []).filter(
     ([name, m]) => closing.test(name) && takesNothing(m),
   );
-  if (ends.length === 0 && others.length === 0) return undefined;
+  const deeds = ask.anyName ? [...bodies].filter(([name, m]) => isDeed(name, m)) : [];
+  if (ends.length + others.length + deeds.length === 0) return undefined;
   const fields = ownedFields(line, ask);
   if (fields.size === 0) return undefined;
   if (ends.some(readerOf(fields, bodies))) {
     const isNamed = final.slice(0, 3).some((name) => bodies.has(name));
     return isNamed ? "dispose" : "destroy";
   }
-  const found = others.find(([, m]) => endsSome(m, fields, bodies));
+  const found =
+    others.find(([, m]) => endsSome(m, fields, bodies)) ??
+    deeds.find(([, m]) => endsAll(m, fields, bodies));
   return found?.[0];
 }
+
+/** What an object may begin again after, or go on. */
+const pausing = /^(clear|empty|reset|stop|pause|flush|drain|forget|suspend|sweep|trim|prune)/i;
+
+/** A method of any other name that may turn out to end all that there is: `retire()`. */
+const isDeed = (name: string, m: ts.MethodDeclaration): boolean =>
+  !name.startsWith("@@") && !pausing.test(name) && !closing.test(name) && takesNothing(m);
 
 function endsHeld(
   method: ts.MethodDeclaration,
@@ -262,6 +273,31 @@ const endsSome = (
       meansToEnd(run, field, owned),
   );
 };
+
+/** Whether a method ends what every field holds, which none gets later but from the constructor. */
+const endsAll = (
+  method: ts.MethodDeclaration,
+  fields: ReadonlyMap<string, Owned>,
+  bodies: Bodies,
+): boolean => {
+  const run = methodsRun(method, bodies);
+  return [...fields].every(
+    ([field, owned]) =>
+      (isByProtocol(owned.owner) || isHeld(owned)) &&
+      ![...bodies.values()].some((m) => someWithin(m, isGiven(field))) &&
+      isLeft(run, field, false) &&
+      meansToEnd(run, field, owned),
+  );
+};
+
+/** `this.field = …`. */
+const isGiven =
+  (field: string) =>
+  (n: ts.Node): boolean =>
+    ts.isPropertyAccessExpression(n) &&
+    isThis(n.expression) &&
+    memberName(n.name) === field &&
+    isTarget(n);
 
 /** A method and those of the class it calls, directly or not. */
 function methodsRun(method: ts.MethodDeclaration, bodies: Bodies): ReadonlySet<ts.Node> {
