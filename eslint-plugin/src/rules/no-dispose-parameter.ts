@@ -6,11 +6,19 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import type { Cell } from "../analysis/flow/cells.ts";
-import { bindingOf, nameOf } from "../analysis/program/call-sites.ts";
+import { bindingOf, callSitesOf, nameOf } from "../analysis/program/call-sites.ts";
 import { soundsLikeDisposal } from "../analysis/transfer/disposes.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import { boundNames } from "../analysis/program/references.ts";
-import { hasBody, rootOf, someWithin, type FunctionWithBody } from "../analysis/program/syntax.ts";
+import { isGivenAnew } from "../analysis/fresh/fresh-results.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  rootOf,
+  someWithin,
+  unwrap,
+  type FunctionWithBody,
+} from "../analysis/program/syntax.ts";
 import { bodyEffect } from "../analysis/transfer/summary.ts";
 import { handedTo } from "../analysis/transfer/callbacks.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
@@ -132,7 +140,27 @@ function exempt(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): 
   if (hasBody(fn) && file.session.summary(fn).parameters[index]?.stores) return true;
   if (tags.keeps || tags.takes.includes(name) || soundsLikeDisposal(called)) return true;
   if (saysTaken(file, fn, name)) return true;
-  return hasBody(fn) && onlyEndsRecord(file, fn);
+  return hasBody(fn) && (isGivenForGood(file, fn, index) || onlyEndsRecord(file, fn));
+}
+
+/** `flush(queue.splice(0))`, `beams = step(beams)`: who calls the function has it no more. */
+function isGivenForGood(file: FileAnalysis, fn: FunctionWithBody, index: number): boolean {
+  const { oracle } = file.session;
+  const { calls, values } = callSitesOf(oracle, fn, "program");
+  return (
+    calls.length > 0 &&
+    values.length === 0 &&
+    calls.every((call) => {
+      const given = call.arguments?.[index];
+      return given !== undefined && (isTakenOut(given) || isGivenAnew(oracle, given));
+    })
+  );
+}
+
+/** `queue.splice(0)`, `queue.shift()!`. */
+function isTakenOut(given: ts.Expression): boolean {
+  const call = unwrap(given);
+  return ts.isCallExpression(call) && /^(splice|shift|pop)$/.test(calleeNameNode(call)?.text ?? "");
 }
 
 /** "Starts in several places, which it takes over": of the one owned parameter, or by its name. */
@@ -141,7 +169,7 @@ function saysTaken(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string
     .getJSDocCommentsAndTags(fn)
     .map((doc) => ts.getTextOfJSDocComment(doc.comment) ?? "")
     .join(" ");
-  const [told] = /\btakes\b[^.]*\bover\b/i.exec(text) ?? [];
+  const [told] = /\btakes\b[^.]*\bover\b|\btakes? the place of\b/i.exec(text) ?? [];
   if (told === undefined) return false;
   const owned = fn.parameters.filter((p) => file.session.oracle.ownedAt(p.name));
   return owned.length === 1 || new RegExp(`\\b${name}\\b`).test(told);

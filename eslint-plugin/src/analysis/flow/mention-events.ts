@@ -17,7 +17,14 @@ import { looksAtMapped } from "../transfer/looked-at.ts";
 import { effectInside, transferOf, type Transfer } from "../transfer/mention.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { isTarget, isUsingList, memberName, unwrap, type CallLike } from "../program/syntax.ts";
+import {
+  isTarget,
+  isUsingList,
+  memberName,
+  someWithin,
+  unwrap,
+  type CallLike,
+} from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** Events of a name that mentions a cell. */
@@ -300,8 +307,13 @@ export function visitVerb(session: Session, fate: Fate): Verb {
   const effect = callback && session.summary(callback).parameters[0];
   if (effect?.disposes) return "dispose";
   if (!effect || effect.stores) return "escape";
-  return effect.returns && !looksAtMapped(session, call) ? "escape" : "use";
+  if (!effect.returns) return "use";
+  return callback && picks(callback) && looksAtMapped(session, call) ? "use" : "escape";
 }
+
+/** `(x) => x.state`, and not `(x) => scope.attach(x)`. */
+const picks = (fn: ts.Node): boolean =>
+  ts.isArrowFunction(fn) && !ts.isBlock(fn.body) && !someWithin(fn.body, ts.isCallExpression);
 
 function aliases(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): void {
   if (fate.kind === "assigned") return assigned(frame, cell, node, fate);

@@ -10,6 +10,7 @@ import { effectInside } from "../transfer/mention.ts";
 import { guarded, onlyUsed } from "./fresh-variables.ts";
 import { givesAway } from "../transfer/gives-away.ts";
 import { joinAll } from "./join.ts";
+import type { Oracle } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Freshness, Session } from "../session.ts";
 import { isStore } from "../flow/slots.ts";
@@ -181,18 +182,19 @@ export function isKept(session: Session, fn: ts.Node, value: ts.Expression): boo
   if (isGeneric && owned.shape === "many") return false;
   return referencesTo(session.oracle, declaration, declaration.name, fn).some((id) => {
     const { effect } = session.transfer(id);
-    return (effect === "stores" || effect === "takes") && !isGivenAnew(session, id);
+    return (effect === "stores" || effect === "takes") && !isGivenAnew(session.oracle, id);
   });
 }
 
 /** The `x` of `x = scope.carry(x, next)`: the variable has another value then. */
-function isGivenAnew({ oracle }: Session, id: ts.Identifier): boolean {
+export function isGivenAnew(oracle: Oracle, id: ts.Expression): boolean {
   const { kind, node: call } = fateOf(id);
   const { node: store } = kind === "argument" ? fateOf(call as ts.Expression) : { node: id };
   return (
     ts.isBinaryExpression(store) &&
     isStore(store) &&
     ts.isIdentifier(store.left) &&
+    ts.isIdentifier(id) &&
     oracle.declarationAt(store.left) === oracle.declarationAt(id)
   );
 }
