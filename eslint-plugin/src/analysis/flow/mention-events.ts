@@ -8,7 +8,7 @@ import { functionHanded } from "../program/callee.ts";
 import type { Cell } from "./cells.ts";
 import { callsDisposeSymbol, disposesArguments } from "../transfer/disposes.ts";
 import type { Frame, Verb } from "./events.ts";
-import { fateOf, type Fate } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { containerMethod } from "../program/containers.ts";
 import { gathered, givenBy, partGiven, receiverOf, soleName } from "./gathers.ts";
 import { isDetaching, keptBy } from "../transfer/keeps.ts";
@@ -110,7 +110,8 @@ function follow(
     return;
   }
   // at once: a generator may end at its `yield`
-  if (fate.kind === "yielded") return frame.all(cell, "escape", node);
+  if (fate.kind === "yielded")
+    return frame.all(cell, isEndedLater(session, cell, node) ? "use" : "escape", node);
   const again = sameAgain(frame, cell, node, fate);
   if (again !== undefined) return again ? link(frame, cell, again, fate.node) : undefined;
   if (cell.fields && isUnpacked(node, fate)) return; // see `assignmentEvents`
@@ -185,6 +186,15 @@ function handsOn(
   const event = { kind: "escape", cell, node, certain: true } as const;
   if (at) frame.later(at, event);
   else frame.emit(event);
+}
+
+/** `yield x; x.dispose();`: who goes through a generator is only shown what that ends itself. */
+function isEndedLater(session: Session, { declaration, name }: Cell, node: ts.Expression): boolean {
+  const home = enclosingFunction(node);
+  if (!declaration || !name || !home) return false;
+  return referencesTo(session.oracle, declaration, name, home).some(
+    (id) => id.pos > node.end && session.transfer(id).effect === "disposes",
+  );
 }
 
 /** `[...xs].map(f)`, which does to each value what `xs.map(f)` does. */

@@ -5,6 +5,7 @@
  */
 import type { TSESTree } from "@typescript-eslint/utils";
 import ts from "typescript";
+import { isLeftEarly } from "./generators.ts";
 import { Cells } from "./cells.ts";
 import { captured } from "./closure-events.ts";
 import { Frame, type Event, type FunctionPaths, type Segment } from "./events.ts";
@@ -234,6 +235,7 @@ class PathReader {
         if (ts.isAwaitExpression(at)) frame.wait(at);
         break;
       case "YieldExpression":
+        if (isLeftEarly(this.#session, frame.root)) break;
         for (const segment of frame.current)
           for (const before of raw.get(segment.id)?.prevSegments ?? []) {
             const left = frame.segments.get(before.id);
