@@ -17,6 +17,7 @@ import { looksAtMapped } from "../transfer/looked-at.ts";
 import { effectInside, transferOf, type Transfer } from "../transfer/mention.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
+import { isOnOtherWay } from "../program/ways.ts";
 import {
   isTarget,
   isUsingList,
@@ -193,7 +194,10 @@ function isEndedLater(session: Session, { declaration, name }: Cell, node: ts.Ex
   const home = enclosingFunction(node);
   if (!declaration || !name || !home) return false;
   return referencesTo(session.oracle, declaration, name, home).some(
-    (id) => id.pos > node.end && session.transfer(id).effect === "disposes",
+    (id) =>
+      id.pos > node.end &&
+      session.transfer(id).effect === "disposes" &&
+      !isOnOtherWay(node, id),
   );
 }
 
