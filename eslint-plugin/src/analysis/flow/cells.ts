@@ -7,8 +7,10 @@ import ts from "typescript";
 import type { Facts } from "../program/facts.ts";
 import { fateOf } from "../transfer/fate.ts";
 import type { Oracle, Owned } from "../program/oracle.ts";
-import { ownedMember } from "../program/ownership.ts";
+import { puts } from "../program/containers.ts";
+import { listOf, ownedMember } from "../program/ownership.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
+import { unwrap } from "../program/syntax.ts";
 import type { Slot, Slots } from "./slots.ts";
 
 /** A variable, a field of one, or a place that the dataflow follows. */
@@ -79,7 +81,7 @@ export class Cells {
           ? "using"
           : "local";
     for (const { id, declaration: at } of boundNames(name, declaration)) {
-      const owned = this.oracle.ownedAt(id) ?? this.assignedType(at, id);
+      const owned = this.oracle.ownedAt(id) ?? this.assignedType(at, id) ?? this.filledType(at, id);
       if (!owned || (owned.shape === "record" && this.isKeyed(at, id))) continue;
       const cell = this.make(id.text, owned, real, at, id);
       this.names.add(id.text);
@@ -118,6 +120,23 @@ export class Cells {
       if (owned) return owned;
     }
     return null;
+  }
+
+  /** `const xs = [];`: what is put into it tells. */
+  private filledType(declaration: ts.Declaration, id: ts.Identifier): Owned | null {
+    if (!ts.isVariableDeclaration(declaration) || declaration.type) return null;
+    const start = declaration.initializer && unwrap(declaration.initializer);
+    if (!start || !ts.isArrayLiteralExpression(start) || start.elements.length > 0) return null;
+    let found: Owned | null = null;
+    for (const { parent: access } of referencesTo(this.oracle, declaration, id, this.root)) {
+      if (!ts.isPropertyAccessExpression(access) || !puts(access.name.text)) continue;
+      for (const value of ts.isCallExpression(access.parent) ? access.parent.arguments : []) {
+        const owned = this.oracle.ownedAt(value);
+        if (!owned || (found && found.owner !== owned.owner)) return null;
+        found ??= listOf(owned);
+      }
+    }
+    return found;
   }
 
   private make(

@@ -195,9 +195,7 @@ function isEndedLater(session: Session, { declaration, name }: Cell, node: ts.Ex
   if (!declaration || !name || !home) return false;
   return referencesTo(session.oracle, declaration, name, home).some(
     (id) =>
-      id.pos > node.end &&
-      session.transfer(id).effect === "disposes" &&
-      !isOnOtherWay(node, id),
+      id.pos > node.end && session.transfer(id).effect === "disposes" && !isOnOtherWay(node, id),
   );
 }
 

@@ -76,7 +76,8 @@ export function leakIsOneWay(bits: number, cell: Cell): boolean {
   const { owner, shape, mixed } = cell.owned;
   const places = [...cell.endings];
   if ((bits & ~nil) !== (owned | escaped) || places.length === 0) return false;
-  const isAgreedOn = owner.policy === "protocol" || owner.managers.length > 0;
+  const { policy, managers } = owner;
+  const isAgreedOn = policy === "protocol" || (policy === "generic" && managers.length > 0);
   if (!isAgreedOn || shape !== "one" || mixed) return false;
   return (
     (!(bits & nil) || places.every((at) => isTestedAt(at, cell))) &&

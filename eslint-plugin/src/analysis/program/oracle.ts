@@ -65,7 +65,8 @@ export class Oracle {
     this.facts = facts;
     this.#named = settings.owners.filter((o) => typeNames(o).length > 0);
     this.#untyped = settings.owners.filter(
-      ({ untyped: { globals, described } }) => globals.length + described.length > 0,
+      ({ policy, untyped: { globals, described } }) =>
+        policy === "protocol" || globals.length + described.length > 0,
     );
     this.#names = {
       facts,
