@@ -25,6 +25,7 @@ export const lots: readonly (readonly string[])[] = [
   ["tracker", "editor", "spikes", "kriging", "router", "evolution"],
   ["plate", "atelier", "market", "exposures", "homework", "minimizer"],
   ["concierge", "mosaic", "listener", "pulse", "folds", "granules"],
+  ["hushline", "cohorts", "sketchpad", "parley", "labeller", "foothills"],
 ];
 
 /** A planted leak. */
