@@ -59,7 +59,7 @@ function hasOtherName(session: Session, value: ts.Expression): boolean {
 
 /** Whether the construct that a list stands in goes on with some of it. */
 function takesPart(session: Session, list: ts.Identifier, problem: Leaves): boolean {
-  const { kind, node, member, literal, conditional } = fateOf(list);
+  const { kind, node, member, literal, conditional } = fateOf(ordered(list));
   if (literal || conditional) return false;
   if (kind === "receiver" && /^(slice|filter)$/.test(member))
     return givesPart(session, node as ts.Expression, list);
@@ -69,6 +69,13 @@ function takesPart(session: Session, list: ts.Identifier, problem: Leaves): bool
     (kind === "element" && ts.isElementAccessExpression(node) && goesOn(session, node)) ||
     (kind === "bound" && ts.isVariableDeclaration(node) && isPattern(node.name));
   return picks && isOfSeveral(session, list, problem);
+}
+
+/** `xs.sort(…)` of `xs`, which gives the list itself. */
+function ordered(list: ts.Expression): ts.Expression {
+  const { kind, member, node } = fateOf(list);
+  const isSame = kind === "receiver" && /^(sort|reverse)$/.test(member) && ts.isExpression(node);
+  return isSame && fateOf(node).kind !== "dropped" ? node : list;
 }
 
 /** Whether an element goes to somebody, and does not end where it stands. */
@@ -96,7 +103,7 @@ function isOfSeveral(session: Session, list: ts.Identifier, { cell, site }: Leav
 
 /** How many elements of a list get names where it is taken apart. */
 function takenFrom(list: ts.Identifier): number {
-  const { node } = fateOf(list);
+  const { node } = fateOf(ordered(list));
   const pattern = ts.isVariableDeclaration(node) ? node.name : undefined;
   return pattern && ts.isArrayBindingPattern(pattern)
     ? pattern.elements.filter(ts.isBindingElement).length

@@ -66,7 +66,17 @@ export function runsOften(session: Session, place: ts.Node, bare = false): boole
   if (calls.some(isInConstructor)) return false;
   if (calls.length > 0 && calls.every((call) => isFirstCall(session, call))) return false;
   // called by who knows whom
-  return isExported(session.oracle.facts, place) || calls.length + values.length === 0;
+  return (
+    isExported(session.oracle.facts, place) || (calls.length === 0 && values.every(isGivenOut))
+  );
+}
+
+/** `return { show, hide }`, as a method of that object would stand there. */
+function isGivenOut(value: ts.Node): boolean {
+  const { parent: property } = value;
+  const isOfLiteral =
+    ts.isShorthandPropertyAssignment(property) || ts.isPropertyAssignment(property);
+  return isOfLiteral && fateOf(property.parent).kind === "returned";
 }
 
 /** Whether a call runs a function for the first time, or a method for each object once. */

@@ -5,7 +5,11 @@
  */
 import ts from "typescript";
 import { constructorOf, functionHanded } from "../program/callee.ts";
+import { isTestFile } from "../program/call-index.ts";
+import { bindingOf, callSitesOf, callsByProperty, callsByType } from "../program/call-sites.ts";
 import { heirsOf } from "../program/class-makers.ts";
+import { isExported } from "../program/exported.ts";
+import { isHidden } from "./trail-fields.ts";
 import { containerMethod, puts } from "../program/containers.ts";
 import { lineage } from "../objects/holders.ts";
 import { argumentOf, fateOf } from "../transfer/fate.ts";
@@ -25,6 +29,7 @@ import {
 } from "../program/syntax.ts";
 import { functionsOf, implementationsOf } from "../program/possible-callees.ts";
 import { visits, type Path } from "./trail-path.ts";
+import type { Session } from "../session.ts";
 import { mayEnd } from "./trail-closures.ts";
 import { into } from "./trail-places.ts";
 import type { Trail } from "./trails.ts";
@@ -406,4 +411,37 @@ function calledBy(
     if (ts.isCallExpression(parent) && parent.expression === id) trail.climb(parent, path);
     else trail.stop();
   }
+}
+
+/** Whether a function is a method of an object that a literal makes. */
+export const isOfObject = (fn: FunctionWithBody): boolean =>
+  ts.isObjectLiteralExpression((bindingOf(fn) ?? fn).parent);
+
+/** The method of a list that a name of a function is handed to: `sizes.map(make)`. */
+export function handedByName({ oracle }: Session, name: ts.Node): ts.CallExpression | undefined {
+  const { kind, node } = fateOf(name as ts.Expression);
+  const isHanded = kind === "argument" && ts.isCallExpression(node);
+  return isHanded && oracle.callee(node).builtin ? node : undefined;
+}
+
+/** The calls of a function, unless others may call it, too. */
+export function callsOf(
+  trail: Trail,
+  fn: FunctionWithBody,
+  handed?: Set<CallLike>,
+): readonly CallLike[] | undefined {
+  const { oracle } = trail.session;
+  const isOpen = isExported(oracle.facts, fn) && !isHidden(fn, "");
+  if (isOpen && !trail.isWhole) return undefined;
+  const { calls, values, reads } = callSitesOf(oracle, fn, "program");
+  const held = values.flatMap((value) => {
+    const by = handed && handedByName(trail.session, value);
+    if (by) handed.add(by);
+    return by ? [] : [callsByProperty(oracle, value)];
+  });
+  if (reads.length > 0 || held.some((found) => found.length === 0)) return undefined;
+  const isCounted = (call: ts.Node): boolean =>
+    !isOpen || isTestFile(fn.getSourceFile()) || !isTestFile(call.getSourceFile());
+  const all = [...calls, ...held.flat()].filter(isCounted);
+  return isOfObject(fn) && all.length === 0 ? callsByType(oracle, fn) : all;
 }

@@ -11,6 +11,7 @@ import { hasBody, isNullish, unwrap, type CallLike } from "../program/syntax.ts"
 import { isOfModule } from "./module-tables.ts";
 import { inField, isField } from "./trail-fields.ts";
 import { leadsTo, nameOf, visits, type Path } from "./trail-path.ts";
+import { callsOf } from "./trail-calls.ts";
 import type { Trail } from "./trails.ts";
 
 /** Something is put into a place that an expression names. */
@@ -132,7 +133,7 @@ function intoGivenTo(trail: Trail, parameter: ts.ParameterDeclaration, path: Pat
     intoListOf(trail, host, fn.parameters.indexOf(parameter), path);
     return;
   }
-  const calls = hasBody(fn) ? trail.callsOf(fn) : undefined;
+  const calls = hasBody(fn) ? callsOf(trail, fn) : undefined;
   const at = fn.parameters.indexOf(parameter);
   // a function that nothing here calls is for others, who have the object
   if (!calls || calls.length === 0 || parameter.dotDotDotToken) trail.stop();

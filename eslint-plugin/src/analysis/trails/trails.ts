@@ -6,10 +6,7 @@
  * `endless-values.ts`; what calls do with a value is in `trail-calls.ts`.
  */
 import ts from "typescript";
-import { bindingOf, callSitesOf, callsByProperty, callsByType } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
-import { isTestFile } from "../program/call-index.ts";
-import { isExported } from "../program/exported.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { isHolder } from "../../owner.ts";
 import type { Owned } from "../program/oracle.ts";
@@ -21,12 +18,19 @@ import {
   unwrap,
   wellKnownSymbol,
   within,
+  type CallLike,
   type FunctionWithBody,
 } from "../program/syntax.ts";
-import { callbackResult, followArgument, followMethod } from "./trail-calls.ts";
+import {
+  callbackResult,
+  callsOf,
+  followArgument,
+  followMethod,
+  isOfObject,
+} from "./trail-calls.ts";
 import { isCarriedOff, mayEnd } from "./trail-closures.ts";
 import { givesForGood } from "./trail-ends.ts";
-import { inField, isField, isHidden } from "./trail-fields.ts";
+import { inField, isField } from "./trail-fields.ts";
 import { tableMentions } from "./module-tables.ts";
 import { leadsTo, nameOf, partOf, type Path } from "./trail-path.ts";
 import { store } from "./trail-places.ts";
@@ -417,7 +421,10 @@ export class Trail {
         inField(this, fn, path);
         return;
       }
-      const calls = this.callsOf(fn);
+      const handed = new Set<CallLike>();
+      const calls = callsOf(this, fn, handed);
+      if (calls) for (const call of handed) callbackResult(this, call, fn, path);
+      if (handed.size > 0 && calls?.length === 0) return;
       const isNeverCalled = calls?.length === 0;
       const isMethod = ts.isMethodDeclaration(fn) && !isOfObject(fn);
       if (isNeverCalled && isOfObject(fn)) this.#giver = fn;
@@ -428,22 +435,4 @@ export class Trail {
       else for (const call of calls) this.climb(call, path);
     });
   }
-
-  /** The calls of a function, unless others may call it, too. */
-  callsOf(fn: FunctionWithBody): readonly (ts.CallExpression | ts.NewExpression)[] | undefined {
-    const { oracle } = this.session;
-    const isOpen = isExported(oracle.facts, fn) && !isHidden(fn, "");
-    if (isOpen && !this.isWhole) return undefined;
-    const { calls, values, reads } = callSitesOf(oracle, fn, "program");
-    const held = values.map((value) => callsByProperty(oracle, value));
-    if (reads.length > 0 || held.some((found) => found.length === 0)) return undefined;
-    const isCounted = (call: ts.Node): boolean =>
-      !isOpen || isTestFile(fn.getSourceFile()) || !isTestFile(call.getSourceFile());
-    const all = [...calls, ...held.flat()].filter(isCounted);
-    return isOfObject(fn) && all.length === 0 ? callsByType(oracle, fn) : all;
-  }
 }
-
-/** Whether a function is a method of an object that a literal makes. */
-const isOfObject = (fn: FunctionWithBody): boolean =>
-  ts.isObjectLiteralExpression((bindingOf(fn) ?? fn).parent);
