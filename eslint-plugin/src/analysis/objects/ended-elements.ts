@@ -164,7 +164,7 @@ export function endsElements(session: Session, list: ts.Expression): boolean {
   const takes = kind === "receiver" && /^(pop|shift|splice)$/.test(member);
   const taken = takes ? (node as ts.Expression) : entryOf(list);
   if (!taken) return false;
-  if (ends(session, taken)) return true;
+  if (ends(session, taken) || endsInLoop(session, taken)) return true;
   const { kind: how, node: named } = fateOf(taken);
   if (how === "read" && ts.isPropertyAccessExpression(named)) return ends(session, named);
   if (how !== "bound" || !ts.isVariableDeclaration(named) || !ts.isIdentifier(named.name))

@@ -66,17 +66,17 @@ export function runsOften(session: Session, place: ts.Node, bare = false): boole
   if (calls.some(isInConstructor)) return false;
   if (calls.length > 0 && calls.every((call) => isFirstCall(session, call))) return false;
   // called by who knows whom
-  return (
-    isExported(session.oracle.facts, place) || (calls.length === 0 && values.every(isGivenOut))
-  );
+  const isGiven = (value: ts.Node): boolean =>
+    isGivenOut(value) && callsByProperty(session.oracle, value).length === 0;
+  if (isExported(session.oracle.facts, place)) return true;
+  return calls.length === 0 && values.every(isGiven);
 }
 
-/** `return { show, hide }`, as a method of that object would stand there. */
+/** `return { show, hide }`, `return Object.assign(show, { hide })`: others call it. */
 function isGivenOut(value: ts.Node): boolean {
-  const { parent: property } = value;
-  const isOfLiteral =
-    ts.isShorthandPropertyAssignment(property) || ts.isPropertyAssignment(property);
-  return isOfLiteral && fateOf(property.parent).kind === "returned";
+  const { kind, node } = fateOf(value as ts.Expression);
+  if (kind !== "argument" || !ts.isCallExpression(node)) return kind === "returned";
+  return node.expression.getText() === "Object.assign" && fateOf(node).kind === "returned";
 }
 
 /** Whether a call runs a function for the first time, or a method for each object once. */
