@@ -16,6 +16,7 @@ import { isLentAt, namesOver } from "../transfer/lending.ts";
 import { looksAtMapped } from "../transfer/looked-at.ts";
 import { effectInside, transferOf, type Transfer } from "../transfer/mention.ts";
 import { referencesTo } from "../program/references.ts";
+import type { Owner } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 import {
@@ -120,7 +121,8 @@ function follow(
   if (field) return link(frame, cell, field, fate.node);
   if (isGathered(session, frame, node, fate)) return; // see `give`
   if (fate.literal && fate.kind === "iterated" && cell.owned.shape === "one" && !fate.conditional)
-    return frame.all(cell, visitVerb(session, fate), node, fate.node); // `for (const t of [a, b])`
+    // `for (const t of [a, b])`
+    return frame.all(cell, visitVerb(session, fate, cell.owned.owner), node, fate.node);
   const visited = visitOfCopy(node);
   if (visited && cell.owned.shape === "many")
     return frame.all(cell, verbFor(session, cell, visited), node, visited.node);
@@ -306,12 +308,12 @@ export function verbFor(session: Session, { owned, kind }: Cell, fate: Fate): Ve
 }
 
 /** What a loop or a callback does to each value of the list it goes through. */
-export function visitVerb(session: Session, fate: Fate): Verb {
+export function visitVerb(session: Session, fate: Fate, owner?: Owner): Verb {
   if (fate.kind === "iterated") {
     const loop = fate.node as ts.ForOfStatement;
     const list = loop.initializer;
     if (!ts.isVariableDeclarationList(list)) return "escape";
-    return isUsingList(list) ? "dispose" : loopVerb(session, loop, list);
+    return isUsingList(list) ? "dispose" : loopVerb(session, loop, list, owner);
   }
   const call = fate.node as ts.CallExpression;
   const [first] = call.arguments;
@@ -372,6 +374,7 @@ function loopVerb(
   session: Session,
   loop: ts.ForOfStatement,
   list: ts.VariableDeclarationList,
+  owner: Owner | undefined,
 ): Verb {
   let verb: Verb = "use";
   for (const declaration of list.declarations) {
@@ -379,6 +382,9 @@ function loopVerb(
     for (const id of referencesTo(session.oracle, declaration, declaration.name, loop.statement)) {
       const found = transferOf(session, id);
       const effect = effectInside(session, found);
+      // `for (const owner of [cache, model]) owner.end()`: they have that in common alone
+      const { kind, member } = found.fate;
+      if (kind === "receiver" && owner?.dispose.methods.includes(member)) return "dispose";
       if (effect === "disposes" || endsAny(session, id, found.fate)) return "dispose";
       const staysHere = onlyLooksAt(effect) || found.fate.kind === "receiver";
       if (!staysHere && !isTarget(id)) verb = "escape";
