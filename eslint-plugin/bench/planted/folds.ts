@@ -145,7 +145,7 @@ function accuracy({ config, weights }: Trial, inputs: Propagation, rows: Tensor)
   return guessed.eq(inputs.labels.index(rows)).float().mean().item();
 }
 
-/** Trains all a little on one fold, and drops the worse half, until no more than `keep` are left. */
+/** Trains all a little on one fold, and drops the worse half, until at most `keep` are left. */
 async function halve(configs: readonly Config[], graph: Graph, inputs: Propagation, keep: number) {
   let running = configs.map((config) => openTrial(config)).filter((trial) => trial !== null);
   for (const { train, valid } of foldsOf(graph, 3)) {

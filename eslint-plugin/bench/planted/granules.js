@@ -174,7 +174,7 @@ class Box {
     [this.front, this.back] = [this.back, this.front];
     this.history.record(this.frame++, this.front);
   }
-  /** Does the step again in four, for the network to learn from. @param {State} coarse @param {number} dt */
+  /** Does the step again in four, to learn from. @param {State} coarse @param {number} dt */
   compare(coarse, dt) {
     let fine = copyState(this.front);
     for (let i = 0; i < 4; i++) {
