@@ -28,7 +28,6 @@ import {
   nameInScript,
 } from "../untyped/script-names.ts";
 import {
-  isAsync,
   hasBody,
   unwrap,
   type CallLike,
@@ -39,6 +38,7 @@ import type { Divided, ScopeState, Session } from "../session.ts";
 import { callsThrough, isLayerCall } from "./layer-calls.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
+import { afterAwait, isPastScope, waitsBefore } from "./past-waits.ts";
 import { isStranger } from "./strangers.ts";
 import { mayRunInScope } from "./scope-reach.ts";
 
@@ -116,6 +116,7 @@ export class ScopeContext {
     if (lexicallyScoped(session, node, undefined)) return "in";
     if (!fn || !ts.isFunctionLike(fn)) return "out";
     const found = hasBody(fn) ? this.#solver.get(fn) : "unknown";
+    if (found === "in" && isPastScope(session, node, fn)) return "out";
     const open = found === "unknown" || found === "mixed";
     return open && afterAwait(session, node, fn) ? "out" : found;
   }
@@ -336,29 +337,6 @@ function isTakenFrom(session: Session, call: CallLike, maker: ts.Node): boolean 
     made !== undefined && ts.isCallExpression(made) && session.oracle.callee(made).body === maker
   );
 }
-
-/**
- * Behind an `await` of an async callback that something unknown calls: a synchronous scope around
- * that call is gone by now.
- */
-function afterAwait(session: Session, node: ts.Node, fn: ts.SignatureDeclaration): boolean {
-  const host = handedTo(fn);
-  if (!host || !hasBody(fn) || !isAsync(fn) || session.oracle.callee(host).body) return false;
-  return (
-    waitsBefore(fn.body, node) &&
-    session.settings.owners.every(
-      (o) => o.policy === "generic" || !session.oracle.fromLibrary(session.oracle.callee(host), o),
-    )
-  );
-}
-
-/** Whether a body waits before it comes to a node, on some path. */
-const waitsBefore = (inner: ts.Node, node: ts.Node): boolean =>
-  inner.pos < node.pos &&
-  !ts.isFunctionLike(inner) &&
-  ((ts.isAwaitExpression(inner) && inner.end <= node.pos) ||
-    (ts.isForOfStatement(inner) && inner.awaitModifier !== undefined) ||
-    (ts.forEachChild(inner, (c) => waitsBefore(c, node) || undefined) ?? false));
 
 /**
  * Whether no scope that the program opens can enclose a node, whoever calls its function: there is
