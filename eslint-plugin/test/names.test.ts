@@ -31,7 +31,8 @@ function namesIn(owner: OwnerSettings): string[] {
     ...[owner.lasting, owner.untyped?.makes, owner.untyped?.lists, owner.untyped?.marks],
     ...[owner.untyped?.runs, owner.untyped?.encloses],
     ...(owner.untyped?.records ?? []).map(({ callee, fields }) => [callee, ...fields]),
-    ...[owner.runsInScope, owner.runsInline, owner.takes?.map((t) => t.callee)],
+    ...[owner.runsInScope, owner.runsInline, owner.freshArguments],
+    ...[owner.takes?.map((t) => t.callee)],
   ].flatMap((list) => list ?? []);
   return [
     ...(Array.isArray(owner.types) ? owner.types.flatMap((t) => t.name) : []),
