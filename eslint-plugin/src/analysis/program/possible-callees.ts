@@ -25,10 +25,23 @@ export function functionsOf(
 ): readonly FunctionWithBody[] | undefined {
   if (depth > furthest) return undefined;
   if (ts.isParameter(declaration)) return handedFor(oracle, declaration, depth);
-  if (ts.isTypeElement(declaration)) return implementationsOf(oracle, nameOfMember(declaration));
+  if (ts.isTypeElement(declaration))
+    return implementationsOf(oracle, nameOfMember(declaration)).filter(
+      (fn) => !lacksMethods(fn, declaration.parent),
+    );
   const { initializer } = declaration as Partial<ts.VariableDeclaration>;
   if (!ts.isVariableDeclaration(declaration) || !initializer) return undefined;
   return givenBy(oracle, initializer, depth);
+}
+
+/** Whether a method is of a class without bases that has not all methods of an interface. */
+function lacksMethods({ parent: holder }: FunctionWithBody, type: ts.Node): boolean {
+  if (!ts.isClassLike(holder) || holder.heritageClauses || !ts.isInterfaceDeclaration(type))
+    return false;
+  const names = new Set(holder.members.map((m) => (m.name ? memberName(m.name) : "")));
+  return type.members.some(
+    (m) => ts.isMethodSignature(m) && !m.questionToken && !names.has(memberName(m.name)),
+  );
 }
 
 const nameOfMember = ({ name }: ts.TypeElement): string =>
