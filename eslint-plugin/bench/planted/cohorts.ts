@@ -67,7 +67,7 @@ function lloyd(x: Tensor, start: Tensor, iterations = 4): Tensor {
 
 async function inertia(x: Tensor, centres: Tensor): Promise<number> {
   using nearest = scoped(() => distances(x, centres).min(1).sum());
-  return nearest.item();
+  return await nearest.item();
 }
 
 function kMeans(x: Tensor, k: number): Tensor {

@@ -202,7 +202,7 @@ async function main(): Promise<ReadonlyMap<string, Label>> {
       found.set(id, CLASSES[best[i]!]!);
     }
     using augmented = augment(images);
-    return Promise.all(members.map((member) => teach(member, augmented, targets)));
+    return await Promise.all(members.map((member) => teach(member, augmented, targets)));
   };
 
   let saved = members.map(snapshot);
