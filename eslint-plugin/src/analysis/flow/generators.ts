@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
-import { hasBody } from "../program/syntax.ts";
+import { hasBody, isPatternOfPlaces } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { fateOf } from "../transfer/fate.ts";
 
@@ -15,7 +15,7 @@ export function isLeftEarly({ oracle }: Session, fn: ts.Node): boolean {
   return callSitesOf(oracle, fn, "program").calls.some((call) => {
     const { kind, node } = fateOf(call);
     if (kind === "iterated" && ts.isForOfStatement(node)) return leaves(node.statement, node);
-    return kind === "bound" && ts.isVariableDeclaration(node) && takesFew(node.name);
+    return kind === "bound" && ts.isVariableDeclaration(node) && isPatternOfPlaces(node.name);
   });
 }
 
@@ -30,8 +30,3 @@ function leaves(node: ts.Node, loop: ts.ForOfStatement): boolean {
 /** What a `break` without a label leaves. */
 const targetOf = (node: ts.BreakStatement): ts.Node | undefined =>
   ts.findAncestor(node, (n) => ts.isIterationStatement(n, false) || ts.isSwitchStatement(n));
-
-/** `[first, second]`. */
-const takesFew = (name: ts.BindingName): boolean =>
-  ts.isArrayBindingPattern(name) &&
-  name.elements.every((e) => ts.isOmittedExpression(e) || !e.dotDotDotToken);

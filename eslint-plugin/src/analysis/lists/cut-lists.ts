@@ -14,7 +14,13 @@ import { effectInside } from "../transfer/mention.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { calleeNameNode, unwrap, variableName, within } from "../program/syntax.ts";
+import {
+  calleeNameNode,
+  isPatternOfPlaces,
+  unwrap,
+  variableName,
+  within,
+} from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 import { splits } from "./unreached.ts";
 import { isOnOtherWay } from "../program/ways.ts";
@@ -67,7 +73,7 @@ function takesPart(session: Session, list: ts.Identifier, problem: Leaves): bool
   const picks =
     (kind === "receiver" && /^(find|findLast|at|pop|shift)$/.test(member)) ||
     (kind === "element" && ts.isElementAccessExpression(node) && goesOn(session, node)) ||
-    (kind === "bound" && ts.isVariableDeclaration(node) && isPattern(node.name));
+    (kind === "bound" && ts.isVariableDeclaration(node) && isPatternOfPlaces(node.name));
   return picks && isOfSeveral(session, list, problem);
 }
 
@@ -81,11 +87,6 @@ function ordered(list: ts.Expression): ts.Expression {
 /** Whether an element goes to somebody, and does not end where it stands. */
 const goesOn = (session: Session, element: ts.Expression): boolean =>
   effectInside(session, session.transfer(element)) !== "disposes";
-
-/** `[best]`, `[, second]`: a pattern of places with no rest. */
-const isPattern = (name: ts.BindingName): boolean =>
-  ts.isArrayBindingPattern(name) &&
-  name.elements.every((e) => ts.isOmittedExpression(e) || !e.dotDotDotToken);
 
 /** Whether a list is surely of more than the few elements that somebody takes out by place. */
 function isOfSeveral(session: Session, list: ts.Identifier, { cell, site }: Leaves): boolean {

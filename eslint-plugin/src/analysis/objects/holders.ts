@@ -260,18 +260,19 @@ const isByProtocol = ({ policy, managers }: Owner): boolean =>
 /** An instance of a class of the program. */
 const isHeld = ({ owner: { types } }: Owned): boolean => Array.isArray(types) && types.length === 0;
 
+/** Whether methods end what a field holds that somebody must end, and leave it so. */
+const endsField = (run: ReadonlySet<ts.Node>, [field, owned]: [string, Owned]): boolean =>
+  (isByProtocol(owned.owner) || isHeld(owned)) &&
+  isLeft(run, field, false) &&
+  meansToEnd(run, field, owned);
+
 const endsSome = (
   method: ts.MethodDeclaration,
   fields: ReadonlyMap<string, Owned>,
   bodies: Bodies,
 ): boolean => {
   const run = methodsRun(method, bodies);
-  return [...fields].some(
-    ([field, owned]) =>
-      (isByProtocol(owned.owner) || isHeld(owned)) &&
-      isLeft(run, field, false) &&
-      meansToEnd(run, field, owned),
-  );
+  return [...fields].some((field) => endsField(run, field));
 };
 
 /** Whether a method ends what every field holds, which none gets later but from the constructor. */
@@ -282,11 +283,8 @@ const endsAll = (
 ): boolean => {
   const run = methodsRun(method, bodies);
   return [...fields].every(
-    ([field, owned]) =>
-      (isByProtocol(owned.owner) || isHeld(owned)) &&
-      ![...bodies.values()].some((m) => someWithin(m, isGiven(field))) &&
-      isLeft(run, field, false) &&
-      meansToEnd(run, field, owned),
+    (field) =>
+      endsField(run, field) && ![...bodies.values()].some((m) => someWithin(m, isGiven(field[0]))),
   );
 };
 

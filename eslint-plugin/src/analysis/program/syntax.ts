@@ -86,6 +86,11 @@ export function memberName(name: ts.PropertyName | ts.BindingName): string {
   return ts.isStringLiteralLike(name.expression) ? name.expression.text : "";
 }
 
+/** `[best]`, `[, second]`: a pattern of places with no rest. */
+export const isPatternOfPlaces = (name: ts.BindingName): boolean =>
+  ts.isArrayBindingPattern(name) &&
+  name.elements.every((e) => ts.isOmittedExpression(e) || !e.dotDotDotToken);
+
 /** `null` and `undefined` as written. */
 export const isNullish = (node: ts.Expression): boolean =>
   node.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(node) && node.text === "undefined");
