@@ -7,7 +7,12 @@
 import ts from "typescript";
 import { callSitesOf, nameOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
-import { endsElementsOfFile, endsOwnElements, ownsElements } from "../objects/ended-elements.ts";
+import {
+  emptyAtFirst,
+  endsElementsOfFile,
+  endsOwnElements,
+  ownsElements,
+} from "../objects/ended-elements.ts";
 import { freeing } from "../objects/endings.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
 import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
@@ -27,7 +32,6 @@ import { sharedPlace } from "../flow/shared-places.ts";
 import type { Session } from "../session.ts";
 import {
   hasBody,
-  isEmptyContainer,
   isTarget,
   rootOf,
   someWithin,
@@ -271,21 +275,17 @@ export function mayFree(session: Session, call: ts.CallExpression, table: ts.Exp
   );
 }
 
-/** A list of the function itself that starts empty: what it gets from the table is seen there. */
-function isFilledHere(session: Session, list: ts.Expression): boolean {
-  if (isOwnList(session, list)) return true;
-  const source = ts.isIdentifier(list) ? session.oracle.declarationAt(list) : undefined;
-  const start = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
-  return start !== undefined && isEmptyContainer(unwrap(start));
-}
-
 /** `made.dispose()` of what the function itself made, or has in a list of its own. */
 function endsOwn(session: Session, { expression }: ts.CallExpression): boolean {
   const on = ts.isPropertyAccessExpression(expression) ? unwrap(expression.expression) : expression;
   const source = ts.isIdentifier(on) ? session.oracle.declarationAt(on) : undefined;
   if (!source || on === expression || !ts.isVariableDeclaration(source)) return false;
   const turns = loopOfTurn(source);
-  if (turns) return isFilledHere(session, unwrap(turns.expression));
+  if (turns) {
+    const list = unwrap(turns.expression);
+    // what an empty one gets from the table is seen there
+    return isOwnList(session, list) || emptyAtFirst(session, list) !== undefined;
+  }
   const isConstant = (ts.getCombinedNodeFlags(source) & ts.NodeFlags.Const) !== 0;
   const made = isConstant ? source.initializer : undefined;
   if (!made) return false;

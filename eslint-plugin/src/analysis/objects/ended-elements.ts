@@ -86,7 +86,7 @@ export function endsElementsOfFile(session: Session, list: ts.Expression): boole
 type Named = ts.VariableDeclaration & { name: ts.Identifier };
 
 /** The variable that a list is, if it starts empty. */
-function emptyAtFirst({ oracle }: Session, list: ts.Expression): Named | undefined {
+export function emptyAtFirst({ oracle }: Session, list: ts.Expression): Named | undefined {
   const declaration = ts.isIdentifier(list) ? oracle.declarationAt(list) : undefined;
   if (!declaration || !ts.isVariableDeclaration(declaration)) return undefined;
   const { name, initializer } = declaration;
