@@ -130,4 +130,12 @@ const ended = (end: string): string =>
 script("a part of a field that the end leaves out", ended("this.io.a.destroy();"), [M]);
 script("parts that the end frees", ended("this.io.a.destroy(); this.io.b.destroy();"), []);
 
+const grown = (first: string): string =>
+  "export class Grown { buffer = null; constructor(d) { this.d = d; }\nwrite(data) {\n" +
+  `if (!this.buffer || this.buffer.size < data.length) { ${first}\n` +
+  "this.buffer = this.d.createBuffer({ size: data.length, usage: 8 }); }\n" +
+  "this.d.queue.writeBuffer(this.buffer, 0, data); } end() { this.buffer.destroy(); } }";
+script("a field that starts empty, asked before it is made anew", grown(""), [O]);
+script("such a field that is freed first", grown("this.buffer?.destroy();"), []);
+
 test.run();

@@ -14,10 +14,11 @@ export function givenTo(declaration: ts.Declaration | undefined): ts.Expression 
   return ts.isShorthandPropertyAssignment(declaration) ? declaration.name : undefined;
 }
 
-/** `{ last: null }` of a script: a property that is given its value later. */
+/** `{ last: null }`, `class { last = null }` of a script: given its value later. */
 export const startsEmpty = (declaration: ts.Declaration | undefined): boolean =>
   declaration !== undefined &&
-  ts.isPropertyAssignment(declaration) &&
+  (ts.isPropertyAssignment(declaration) || ts.isPropertyDeclaration(declaration)) &&
+  declaration.initializer !== undefined &&
   isNullish(declaration.initializer) &&
   isScript(declaration.getSourceFile());
 
