@@ -5,7 +5,7 @@
  * and removed elements, and by what runs often.
  */
 import ts from "typescript";
-import { isNullish, rootOf, unwrap, within } from "./syntax.ts";
+import { isNullish, rootOf, someWithin, unwrap, within } from "./syntax.ts";
 
 /** Whether nobody who comes by one place comes to the other in the same turn. */
 export function isOnOtherWay(at: ts.Node, other: ts.Node): boolean {
@@ -100,3 +100,35 @@ const isLog = (statement: ts.Statement): boolean =>
   ts.isExpressionStatement(statement) &&
   ts.isCallExpression(statement.expression) &&
   /^console\./.test(statement.expression.expression.getText());
+
+/**
+ * `setCount(n) { this.make(n); }`: whoever runs a function comes to a place in it, or does when
+ * what is given is not what it was: `if (n !== this.n) this.make(n);`.
+ */
+export function isStraight(site: ts.Node, caller: ts.Node): boolean {
+  for (let at = site; at.parent !== caller; at = at.parent) {
+    const { parent } = at;
+    if (ts.isBlock(parent)) {
+      const before = parent.statements.filter((s) => s.end <= site.pos && !isForSame(s));
+      if (before.some((s) => someWithin(s, ts.isReturnStatement))) return false;
+    } else if (ts.isIfStatement(parent) && parent.thenStatement === at) {
+      if (!tellsOfChange(parent.expression, "!")) return false;
+    } else if (
+      (ts.isStatement(parent) && !isPlainStatement(parent)) ||
+      ts.isConditionalExpression(parent) ||
+      isSkipped(parent, at)
+    )
+      return false;
+  }
+  return true;
+}
+
+/** The `f()` of `a && f()`. */
+const isSkipped = (whole: ts.Node, part: ts.Node): boolean =>
+  ts.isBinaryExpression(whole) &&
+  whole.right === part &&
+  /^(&&|\|\||\?\?)/.test(whole.operatorToken.getText());
+
+/** Whoever comes to it does all of it. */
+const isPlainStatement = (node: ts.Statement): boolean =>
+  ts.isExpressionStatement(node) || ts.isVariableStatement(node) || ts.isReturnStatement(node);

@@ -15,6 +15,7 @@ import {
   calleeNameNode,
   hasBody,
   isInLoop,
+  isPrivate,
   rootOf,
   someWithin,
   unwrap,
@@ -24,7 +25,7 @@ import {
 } from "../program/syntax.ts";
 import { startsFrames } from "./frame-loops.ts";
 import { isOnNew } from "./new-objects.ts";
-import { isForSame, isOnOtherWay, tellsOfChange } from "../program/ways.ts";
+import { isOnOtherWay, isStraight } from "../program/ways.ts";
 
 /** Names of functions that are made to run again and again. */
 const often = new RegExp(
@@ -55,7 +56,7 @@ const repeats = new RegExp(
  *
  * @param bare whether those may call one more than once that takes nothing, too
  */
-export function runsOften(session: Session, place: ts.Node, bare = false): boolean {
+export function runsOften(session: Session, place: ts.Node, bare = false, depth = 0): boolean {
   if (surelyRunsOften(session, place) || isCallbackHook(place)) return true;
   const name = nameOf(place);
   if (handedTo(place) || name === undefined || !hasBody(place)) return false;
@@ -69,7 +70,15 @@ export function runsOften(session: Session, place: ts.Node, bare = false): boole
   const isGiven = (value: ts.Node): boolean =>
     isGivenOut(value) && callsByProperty(session.oracle, value).length === 0;
   if (isExported(session.oracle.facts, place)) return true;
-  return calls.length === 0 && values.every(isGiven);
+  if (calls.length === 0) return values.every(isGiven);
+  return depth < 3 && calls.some((call) => isPartOfOften(session, call, bare, depth + 1));
+}
+
+/** Whether a function that runs more than once comes to a call each time. */
+function isPartOfOften(session: Session, call: CallLike, bare: boolean, depth: number): boolean {
+  const caller = enclosingFunction(call);
+  if (!caller || isForLoss(caller) || isForFirst(call, caller)) return false;
+  return isStraight(call, caller) && runsOften(session, caller, bare, depth);
 }
 
 /** `return { show, hide }`, `return Object.assign(show, { hide })`: others call it. */
@@ -129,9 +138,18 @@ export function surelyRunsOften(session: Session, place: ts.Node): boolean {
   return isCalledThrough(session, place) || isCalledAgain(session, place, 0);
 }
 
-/** `resize()`, unless all that calls it makes something ready. */
+/**
+ * `resize()`, unless all that calls it makes something ready; of an exported class others may call
+ * it, too, which counts where what lasts until the end is reported.
+ */
 const makesAnew = (session: Session, fn: FunctionWithBody): boolean =>
-  anew.test(nameOf(fn) ?? "") && !isForReady(session, fn);
+  anew.test(nameOf(fn) ?? "") && (isOffered(session, fn) || !isForReady(session, fn));
+
+const isOffered = ({ oracle, settings }: Session, fn: FunctionWithBody): boolean =>
+  settings.untilExit === "reported" &&
+  ts.isMethodDeclaration(fn) &&
+  !isPrivate(fn) &&
+  isExported(oracle.facts, fn);
 
 /** `update()`; nothing is known of a `setSize()` that all who call it make something ready with. */
 function isOftenByName(session: Session, fn: ts.Node): boolean {
@@ -218,28 +236,6 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
       (hasBody(caller) && makesAnew(session, caller)) || isCalledAgain(session, caller, depth + 1)
     );
   });
-}
-
-/**
- * `setCount(n) { this.make(n); }`: whoever runs a function comes to a place in it, or does when
- * what is given is not what it was: `if (n !== this.n) this.make(n);`.
- */
-function isStraight(site: ts.Node, caller: ts.Node): boolean {
-  for (let at = site; at.parent !== caller; at = at.parent) {
-    const { parent } = at;
-    if (ts.isBlock(parent)) {
-      const before = parent.statements.filter((s) => s.end <= site.pos && !isForSame(s));
-      if (before.some((s) => someWithin(s, ts.isReturnStatement))) return false;
-    } else if (ts.isIfStatement(parent) && parent.thenStatement === at) {
-      if (!tellsOfChange(parent.expression, "!")) return false;
-    } else if (
-      (ts.isStatement(parent) && !ts.isExpressionStatement(parent)) ||
-      ts.isConditionalExpression(parent) ||
-      ts.isBinaryExpression(parent)
-    )
-      return false;
-  }
-  return true;
 }
 
 /** `if (!this.compute) { this.make(); … }`: what is made where nothing is there yet comes once. */

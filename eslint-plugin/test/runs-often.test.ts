@@ -1,0 +1,53 @@
+/**
+ * Functions that run again because what calls them does, and comes to the call each time. Each is a
+ * program of which the marked lines are reported.
+ */
+import { suite } from "uvu";
+import { marked } from "./marked.ts";
+
+const test = suite("runs often");
+const finds = marked(test);
+
+/** A cache that is filled anew for another size, and what asks it. */
+const cache = (asks: string): string => `let cache: { buffer: GPUBuffer; n: number } | null = null;
+function ensure(d: GPUDevice, n: number) {
+  if (cache && cache.n === n) return cache;
+  cache = { buffer: d.createBuffer({ size: n }), n };${asks.includes("// again") ? " // !" : ""}
+  return cache;
+}
+${asks}
+`;
+finds(
+  "by what a frame declares",
+  cache(`export function draw(d: GPUDevice, n: number) { // again
+  const { buffer } = ensure(d, n);
+  return buffer.size;
+}`),
+  "webgpu",
+);
+finds(
+  "by what others may call again",
+  cache("export function show(d: GPUDevice, n: number) { return ensure(d, n).n; } // again"),
+  "webgpu",
+);
+finds(
+  "by what a function in between returns",
+  cache(`const size = (d: GPUDevice, n: number) => ensure(d, n).n;
+export function show(d: GPUDevice, n: number) { return size(d, n) + 1; } // again`),
+  "webgpu",
+);
+finds(
+  "not under a condition",
+  cache(`export function show(d: GPUDevice, n: number) {
+  if (n > 4) return ensure(d, n).n;
+  return 0;
+}`),
+  "webgpu",
+);
+finds(
+  "not by what starts a program",
+  cache("export function init(d: GPUDevice, n: number) { return ensure(d, n).n; }"),
+  "webgpu",
+);
+
+test.run();
