@@ -83,13 +83,14 @@ const owning = [
   ...['a.held("one")', "a.kept()", "own.all(list)", "own.map(() => a.neg())"],
   ...["{ a: list }", "{ a: { b } }", "{ a: maybe }", "[maybe]", "[a, ...list]", "[list]"],
   ...["names.map((n) => table.get(n))", "list.map((t) => ({ t }))", "pair.map(() => a.neg())"],
+  "Promise.all(pair)",
 ];
 const owningNothing = [
   ...["[1, 2]", '["x", `y`]', "[() => a]", "{ n: 1 }", "{}", "[rest]", "{ ...rest }", "[a.size]"],
   ...["list.map((t) => t.id)", 'list.map(() => "x")', "list.map((t) => t.dataSync())"],
   ...["list.map((t) => t.data())", "list.map((t) => t.size)", "typed.map((x) => x + 1)"],
   ...["a.data()", "a.dataSync()", 'a.data<"text">()', 'a.dataSync<"high">()', "[a, 1]"],
-  ...["Promise.all(names)", "Promise.all(loose)", "Promise.all(pair)", "loose.map((x) => x)"],
+  ...["Promise.all(names)", "Promise.all(loose)", "loose.map((x) => x)"],
   ...["tidy(() => ({ n: 1 }))", "list.map((t) => t.anything())", "own.map(() => 1)"],
   ...["Promise.all(list.map((t) => t.data()))", "{ a, end() {} }", "{ get a() { return b; } }"],
 ];

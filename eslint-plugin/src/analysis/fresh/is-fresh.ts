@@ -104,14 +104,14 @@ export function readIsFresh(session: Session, node: ts.PropertyAccessExpression)
 function propertyFreshness(session: Session, node: ts.PropertyAccessExpression): Freshness {
   const owned = session.oracle.ownedAt(node);
   if (!owned || session.oracle.ownedAt(node.expression)?.shape !== "record") return "borrowed";
-  if (owned.owner.policy === "protocol" && partFreshness(session, node) === "fresh") return "fresh";
+  if (partFreshness(session, node) === "fresh") return "fresh";
   return owned.shape === "one" ? "borrowed" : "unknown";
 }
 
 /** `grads[0]` of a list that the function has made. */
 function placeFreshness(session: Session, node: ts.ElementAccessExpression): Freshness {
   const owned = session.oracle.ownedAt(node);
-  const isPart = owned?.owner.policy === "protocol" && partFreshness(session, node) === "fresh";
+  const isPart = owned !== null && partFreshness(session, node) === "fresh";
   return isPart ? "fresh" : "borrowed";
 }
 

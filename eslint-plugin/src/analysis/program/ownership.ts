@@ -203,9 +203,9 @@ export class Ownership {
   ): Owned | null {
     const args = this.#checker.argumentsOf(type);
     if (!this.#checker.isTuple(type) || args.length === 0) return many(args[0]);
-    const each = args.map((t) => this.of(t, depth + 1));
-    const first = each[0];
-    return first && each.every((o) => o?.owner === first.owner)
+    const each = args.map((t) => this.of(t, depth + 1)).filter((o) => o !== null);
+    const [first] = each;
+    return first && each.every((o) => o.owner === first.owner)
       ? { ...first, shape: "many", fields: [], nullable: false }
       : null;
   }
