@@ -14,6 +14,7 @@ import {
   ownsElements,
 } from "../objects/ended-elements.ts";
 import { freeing } from "../objects/endings.ts";
+import { isExported } from "../program/exported.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
 import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
 import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
@@ -32,6 +33,7 @@ import { sharedPlace } from "../flow/shared-places.ts";
 import type { Session } from "../session.ts";
 import {
   hasBody,
+  isPrivate,
   isTarget,
   rootOf,
   someWithin,
@@ -45,6 +47,7 @@ import {
 const verbs =
   "set|update|put|replace|save|store|remember|change|refresh|record|switch|on|handle|process";
 const replacing = new RegExp(`^(${verbs})([A-Z_]|$)`);
+const loading = /^(load|upload|write|define|import|read|fetch)([A-Z_]|$)/;
 
 /** Every such loss of a file. */
 export function replacedEntries(session: Session, file: ts.SourceFile): LostEntry[] {
@@ -64,9 +67,14 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     const isNew = session.freshness(put.value) === "fresh";
     if (!isNew && !isTakenOver(session, put, home)) return [];
     const twice = isGivenTwice(session.oracle, home, put.key);
-    if (owned.owner.policy === "generic" && !twice) return [];
+    const isOpen = isOffered(session, put, home);
+    if (owned.owner.policy === "generic" && !twice && !isOpen) return [];
     const isFull = isMadeFull(session, put.table);
-    if (!updates && !twice && !((isNew || isFull) && isReplaced(session, put, home, isFull)))
+    if (
+      !updates &&
+      !twice &&
+      !((isNew || isFull) && isReplaced(session, put, home, isFull, isOpen))
+    )
       return [];
     if (!mayLackScope(session, put.node)) return [];
     if (
@@ -138,9 +146,27 @@ function isTakenOver(session: Session, { table, value }: Put, home: FunctionWith
 }
 
 /** Whether a function that is given a key is made to replace what is there. */
-function isReplaced(session: Session, { key }: Put, home: FunctionWithBody, isFull: boolean) {
+function isReplaced(
+  session: Session,
+  { key }: Put,
+  home: FunctionWithBody,
+  isFull: boolean,
+  isOpen: boolean,
+): boolean {
   if (!isGiven(session, key, home)) return false;
+  if (isOpen && loading.test(nameOf(home) ?? "")) return !session.oracle.gives(key, "number");
   return (isFull || !session.oracle.gives(key, "number")) && replaces(session, home, key);
+}
+
+/**
+ * `upload(name, data)` of an exported class that ends what its table holds: others may give a name
+ * again, which counts where what lasts until the end is reported.
+ */
+function isOffered(session: Session, { table }: Put, home: FunctionWithBody): boolean {
+  const { oracle, settings } = session;
+  if (settings.untilExit !== "reported" || !ts.isMethodDeclaration(home)) return false;
+  if (isPrivate(home) || !isExported(oracle.facts, home)) return false;
+  return ownsElements(session, table) || endsOwnElements(session, table);
 }
 
 /** `this.images = Array.from({ length: 4 }, make)`: every place has a value from the first on. */
