@@ -11,6 +11,7 @@ import { casesOf, lastingOf } from "./webgpu-cases.ts";
 const test = suite("what lasts until exit");
 const R = "require-disposal";
 const M = "require-member-disposal";
+const O = "no-overwritten-tensor";
 const reported = casesOf(test, { untilExit: "reported" });
 
 const lasting = lastingOf(test);
@@ -298,5 +299,32 @@ lasting(
     "isBusy() { return this.mapped !== undefined; } }",
   [],
 );
+
+// ---- what others may call again, where nobody in the program does ----
+
+const depth = "if (this.depth) this.depth.destroy(); }";
+const sized = (name: string, made = ""): string =>
+  "export class Target { private depth: GPUTexture | null = null;\n" +
+  `constructor(private d: GPUDevice) { ${made} }\n` +
+  `${name}(size: number) { this.depth = this.d.createTexture({ size }); }\n` +
+  `width() { return this.depth?.width; } destroy() { ${depth} }`;
+lasting("a method that trains", sized("train"), [O]);
+lasting("a method that starts an object", sized("init"), []);
+lasting("a method that only others of the class call", sized("private train"), []);
+lasting("a public resize that the constructor calls", sized("resize", "this.resize(1);"), [O]);
+lasting("a private one", sized("private resize", "this.resize(1);"), []);
+
+const filled = (method: string): string =>
+  "export class Meshes { private all = new Map<string, GPUBuffer>();\n" +
+  `constructor(private d: GPUDevice) {} ${method}\n` +
+  "destroy() { for (const b of this.all.values()) b.destroy(); this.all.clear(); } }";
+const put = "{ this.all.set(name, this.d.createBuffer({ size: 4 })); }";
+lasting("a name that is given again", filled(`upload(name: string) ${put}`), [O]);
+lasting(
+  "a name that is asked for first",
+  filled(`upload(name: string) { if (this.all.has(name)) return; ${put} }`),
+  [],
+);
+lasting("names that are added", filled(`add(name: string) ${put}`), []);
 
 test.run();

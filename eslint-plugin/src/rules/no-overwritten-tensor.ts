@@ -26,6 +26,7 @@ import {
 import { madeOver } from "../analysis/objects/made-over.ts";
 import { overwrittenPlaces } from "../analysis/objects/overwritten-places.ts";
 import { replacedEntries } from "../analysis/lists/replaced-entries.ts";
+import { isPattern } from "../analysis/program/pattern-stores.ts";
 import { summedEntries } from "../analysis/lists/summed-entries.ts";
 import { replacedFields } from "../analysis/lists/replaced-fields.ts";
 import { isSecondTry } from "../analysis/program/ways.ts";
@@ -113,12 +114,15 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       ...madeOver(file.session, file.file),
       ...lostBySlots(file.session, file.problems),
     ]) {
-      if (told.has(assignment)) continue;
-      told.add(assignment);
+      const { left } = assignment;
+      const place = isPattern(left) ? held : left;
+      const at = isPattern(left) ? held : assignment;
+      if (told.has(at)) continue;
+      told.add(at);
       report({
-        mark: markOfAssignment(assignment),
+        mark: at === assignment ? markOfAssignment(at) : { start: at.getStart(), end: at.getEnd() },
         messageId: part ? "part" : "field",
-        data: { ...wordsOf(owned), variable: assignment.left.getText() },
+        data: { ...wordsOf(owned), variable: place.getText() },
         suggest: suggestKeeping(file, assignment, held, owned),
       });
     }

@@ -4,12 +4,15 @@
  */
 import ts from "typescript";
 import { putValues } from "../program/containers.ts";
+import type { Cell } from "./cells.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { leavesFieldAlone, wholesIn } from "../transfer/handed-this.ts";
 import { isAnything } from "../../owner.ts";
 import { givesOthers, givesPart } from "../lists/left-out.ts";
 import { isSpreadBack, spreadBack } from "../lists/spread-back.ts";
+import { storesOf } from "../program/pattern-stores.ts";
+import { isSwapped } from "../program/swaps.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { verbFor } from "./mention-events.ts";
 import type { Session } from "../session.ts";
@@ -21,7 +24,6 @@ import {
   isPrivate,
   isTarget,
   someWithin,
-  valueGiven,
   within,
   type CallLike,
 } from "../program/syntax.ts";
@@ -120,15 +122,25 @@ function isPartOfStore(session: Session, mention: ts.Expression): boolean {
   );
 }
 
-/** Events of an assignment to a slot. */
+/** Events of an assignment to a slot, or to several. */
 export function slotStoreEvents(session: Session, frame: Frame, node: ts.BinaryExpression): void {
-  const cell = frame.cells.slotAt(node.left);
-  if (!cell) return;
+  for (const { place, value } of storesOf(node)) {
+    const cell = isSwapped(place) ? undefined : frame.cells.slotAt(place);
+    if (cell) storeEvents(session, frame, cell, value, node);
+  }
+}
+
+function storeEvents(
+  session: Session,
+  frame: Frame,
+  cell: Cell,
+  value: ts.Expression,
+  node: ts.BinaryExpression,
+): void {
   if (!isStore(node)) return frame.all(cell, "escape", node);
   const added = spreadBack(session.oracle, node);
   if (added && !givesPart(session, node.right, node.left))
     return frame.own(cell, added.at(-1) ?? node.right, node, true, false);
-  const value = valueGiven(node);
   if (isNullish(value)) return frame.set(cell, "null", node);
   if (isEmptyContainer(value)) return frame.set(cell, "none", node);
   if (!session.oracle.ownedAt(value)) return frame.set(cell, "unknown", node); // `drop(this.x)`

@@ -24,6 +24,7 @@ import { fieldOfThis } from "../objects/members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import { isKeptForGood } from "../transfer/keeps.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
+import { storesOf } from "../program/pattern-stores.ts";
 import { isCalledInLoop, isForLoss, runsOften, surelyRunsOften } from "../trails/runs-often.ts";
 import { isHolder, type Owner } from "../../owner.ts";
 import type { Session } from "../session.ts";
@@ -54,8 +55,10 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const { slot } = cell;
     if (slot.kind === "ref" && slot.mentions.every((m) => isShown(session, m))) return [];
     if (!outlivesScopes(session, slot) || isOfNewDevice(session, slot, node)) return [];
-    const value = valueGiven(node);
     const { owned } = slot;
+    const stored = storesOf(node).find(({ place }) => slot.mentions.includes(place));
+    if (!stored) return [];
+    const { place: held, value } = stored;
     if (isNullish(value) || isEmptyContainer(value)) {
       if (isFirstFill(slot, node) && !surely && !comesAgain(session, slot, node)) return [];
       return fillsOnly(node) || isOnlyLocal(session, slot) ? [] : [{ node, owned }];
@@ -68,14 +71,14 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (owned.shape === "many" && !isMadeAnew(session, slot, node)) return [];
     const home = functionAround(session, node);
     if (home && mayBeEndedBefore(session, home, filledBy(slot.mentions))) return [];
-    if (surely || slot.atOnce) return [{ node, owned }];
+    if (surely || slot.atOnce) return [{ node, owned, held }];
     const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
     if (home && isEmptiedBetween(session, home, slot.mentions)) return [];
     if (home && hasBody(home) && isAskedByCallers(session, home, slot.mentions)) return [];
     if (!again || fillsSeveral(node) || isOnlyLocal(session, slot)) return [];
     if (home && isGuardedAround(node, home, slot.label)) return [];
     if (isToggled(slot, node) || isGuardedAlike(session, node, endsOf(session, slot))) return [];
-    return [{ node, owned }];
+    return [{ node, owned, held }];
   });
 }
 
@@ -248,7 +251,8 @@ const fillsOnly = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
   kind !== ts.SyntaxKind.EqualsToken;
 
 /** Whether a store runs more than once. What may last is mostly loaded once, whatever may call. */
-function comesAgain(session: Session, { owned, home }: Slot, node: ts.Node): boolean {
+function comesAgain(session: Session, slot: Slot, node: ts.Node): boolean {
+  const { owned, home } = slot;
   const place = functionAround(session, node);
   if (!place) return false;
   const isDirect = place === enclosingFunction(node);
@@ -263,17 +267,25 @@ function comesAgain(session: Session, { owned, home }: Slot, node: ts.Node): boo
     isOften ||
     (isDirect && isEffectAgain(place)) || // what an effect waits for, its cleanup may end
     replacesAnother(session, place) ||
-    (session.settings.untilExit === "reported" && isOfferedToLoad(session, place))
+    (session.settings.untilExit === "reported" && isOffered(session, slot, place))
   );
 }
 
-/** `load(url)` of an exported class, which others may call for the next one, too. */
-function isOfferedToLoad({ oracle }: Session, fn: ts.Node): boolean {
+/**
+ * `load(url)` of an exported class, which others may call for the next one, too. And `train(data)`
+ * where the class ends what it has trained.
+ */
+function isOffered(session: Session, slot: Slot, fn: ts.Node): boolean {
   if (!ts.isMethodDeclaration(fn) || fn.parameters.length === 0 || isPrivate(fn)) return false;
-  if (!/^(load|open|import|read)([A-Z_]|$)/.test(nameOf(fn) ?? "") || !hasBody(fn)) return false;
-  const { calls, values } = callSitesOf(oracle, fn, "program");
-  return calls.length + values.length === 0 && isExported(oracle.facts, fn);
+  const name = nameOf(fn) ?? "";
+  if (!hasBody(fn) || starts.test(name)) return false;
+  if (!/^(load|open|import|read)([A-Z_]|$)/.test(name) && endsOf(session, slot).length === 0)
+    return false;
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  return calls.length + values.length === 0 && isExported(session.oracle.facts, fn);
 }
+/** Names of methods that start an object. */
+const starts = /^(init|start|set_?up|mount|connect|attach|warm|boot)/i;
 
 /** Whether every function that fills a slot ends what it put there before it returns. */
 function isOnlyLocal(session: Session, slot: Slot): boolean {

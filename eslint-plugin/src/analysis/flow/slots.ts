@@ -17,6 +17,7 @@ import { onlyUsed } from "../fresh/fresh-variables.ts";
 import { fieldOfThis, isHandedOn, isManaged, isStatic } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
+import { valueByPattern } from "../program/pattern-stores.ts";
 import { isSwapped } from "../program/swaps.ts";
 import type { Session } from "../session.ts";
 import { mayBeLent } from "./lent-values.ts";
@@ -393,6 +394,8 @@ function givenAt(session: Session, mention: ts.Expression): readonly ts.Expressi
   const { parent } = mention;
   if (ts.isBinaryExpression(parent) && parent.left === mention && isStore(parent))
     return [valueGiven(parent)];
+  const unpacked = valueByPattern(mention);
+  if (unpacked) return [unpacked];
   const { effect, fate } = session.transfer(mention);
   return effect === "receives" && ts.isCallExpression(fate.node)
     ? putValues(fate.member, fate.node.arguments)

@@ -15,6 +15,7 @@ import { isOfMovedScope } from "../scopes/open-scopes.ts";
 import type { Transfer } from "../transfer/mention.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
+import { storesOf } from "../program/pattern-stores.ts";
 import { isSwapped } from "../program/swaps.ts";
 import type { Freshness, Session } from "../session.ts";
 import { lineage } from "./holders.ts";
@@ -80,6 +81,14 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
       else found.set(name, { name, at, makes: [at], owned, atOnce, inConstructor });
     } else if (state !== "unknown" && state !== "never") shared.add(name);
   };
+  // `[this.a, this.b] = make()`
+  const noteUnpacked = (store: ts.BinaryExpression, at: ts.Node): void => {
+    for (const { place, value } of storesOf(store)) {
+      const field = isSwapped(place) ? undefined : fieldOfThis(place);
+      const held = field ? session.oracle.ownedAt(field) : null;
+      if (field && held?.shape === "one") note(field.name.text, value, at, held);
+    }
+  };
   const visit = (inner: ts.Node, place: ts.Node): void => {
     if (ts.isClassLike(inner)) return;
     if (ts.isBinaryExpression(inner) && assigns(inner)) {
@@ -88,6 +97,7 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
       const list = added && session.oracle.ownedAt(field);
       if (list) for (const value of added) note(field.name.text, value, place, list);
       else if (field && !isSwapped(field)) note(field.name.text, inner.right, place);
+      if (!field) noteUnpacked(inner, place);
       const table = ts.isElementAccessExpression(inner.left) && fieldOfThis(inner.left.expression);
       const held = table ? session.oracle.ownedAt(table) : null;
       if (table && held?.shape === "many") note(table.name.text, inner.right, place, held);
