@@ -126,6 +126,9 @@ function follow(
   const visited = visitOfCopy(node);
   if (visited && cell.owned.shape === "many")
     return frame.all(cell, verbFor(session, cell, visited), node, visited.node);
+  if (isVisitedInList(cell, fate))
+    // `[a, b].map((t) => …)`
+    return frame.all(cell, verbFor(session, cell, fate), node, fate.node);
   if (fate.literal && fate.kind !== "argument") return handsOn(session, frame, cell, node, fate);
   switch (effect) {
     case "nothing":
@@ -167,6 +170,15 @@ function follow(
       return handsOn(session, frame, cell, node, fate);
   }
 }
+
+/** Whether a method goes through a list that a value is written in. */
+const isVisitedInList = ({ owned }: Cell, { literal, kind, member, conditional }: Fate): boolean =>
+  literal !== null &&
+  ts.isArrayLiteralExpression(literal) &&
+  kind === "receiver" &&
+  owned.shape === "one" &&
+  !conditional &&
+  containerMethod(member) === "visits";
 
 /** A value goes to who keeps it, perhaps in a record: what is only lent stays. */
 function handsOn(
