@@ -138,4 +138,13 @@ const grown = (first: string): string =>
 script("a field that starts empty, asked before it is made anew", grown(""), [O]);
 script("such a field that is freed first", grown("this.buffer?.destroy();"), []);
 
+const bodies = (test: string): string =>
+  "class Body { constructor(d) { this.b = d.createBuffer({ size: 4, usage: 8 }); " +
+  "this.alive = true; } destroy() { this.b.destroy(); } }\n" +
+  "export class Sim { constructor(d) { this.d = d; this.bodies = []; }\n" +
+  `spawn() { this.bodies.push(new Body(this.d)); }\ntick() { this.bodies = this.bodies.filter(${test}); }\n` +
+  "destroy() { for (const b of this.bodies) b.destroy(); } }";
+script("objects that a test leaves out", bodies("(b) => b.alive"), [O]);
+script("objects that a test ends", bodies("(b) => b.alive || b.destroy()"), []);
+
 test.run();

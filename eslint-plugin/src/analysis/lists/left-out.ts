@@ -14,6 +14,7 @@ import { samePlace } from "../program/same-place.ts";
 import { spreads } from "./spread-back.ts";
 import type { Session } from "../session.ts";
 import {
+  assigns,
   calleeNameNode,
   isUsing,
   literalUnder,
@@ -96,7 +97,8 @@ export function leavesSome(session: Session, call: ts.CallExpression): boolean {
   if (callee.name === "slice") return call.arguments.length > 1 || first.getText() !== "0";
   if (callee.name !== "filter") return false;
   const test = functionHanded(session.oracle, first);
-  return test !== undefined && !speaksOfEnding(session, test) && !knowsElements(session, test);
+  if (!test || knowsElements(session, test)) return false;
+  return onlyAsks(test) || !speaksOfEnding(session, test);
 }
 
 /** `xs.map((t) => t.mul(2))` of a list: others in the place of all it holds, which go nowhere. */
@@ -154,6 +156,16 @@ function isForgotten(session: Session, value: ts.Expression): boolean {
     return onlyLooksAt(effect);
   });
 }
+
+/** `(b) => b.alive`: what a test gives is forgotten, and it does nothing else. */
+const onlyAsks = ({ body }: FunctionWithBody): boolean =>
+  !someWithin(
+    body,
+    (node) =>
+      ts.isCallExpression(node) ||
+      ts.isNewExpression(node) ||
+      (ts.isBinaryExpression(node) && assigns(node.operatorToken.kind)),
+  );
 
 /** Whether a function ends anything, or hands what it is given to somebody else. */
 function speaksOfEnding(
