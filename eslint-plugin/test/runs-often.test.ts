@@ -50,4 +50,16 @@ finds(
   "webgpu",
 );
 
+const video = (name: string): string => `export class Video {
+  private texture: GPUTexture | null = null;
+  constructor(private d: GPUDevice) {}
+  ${name}() {
+    this.texture = this.d.createTexture({});${name === "frame" || name === "mainLoop" ? " // !" : ""}
+    return this.texture.width;
+  }
+}
+`;
+for (const name of ["frame", "mainLoop", "frameBuffer"])
+  finds(`by the name ${name}`, video(name), "webgpu");
+
 test.run();

@@ -30,6 +30,7 @@ import { isOnOtherWay, isStraight } from "../program/ways.ts";
 /** Names of functions that are made to run again and again. */
 const often = new RegExp(
   "^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)|" +
+    "^(animate|advance|paint|frame|loop)$|[a-z](Loop|Frame)$|" +
     "^(mouse|key|touch)(Pressed|Released|Clicked|Dragged|Moved|Typed|Started|Ended)$",
 );
 /** Ends of names of functions that begin something: `renderStart`. */
