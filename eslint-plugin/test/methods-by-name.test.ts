@@ -32,6 +32,11 @@ addScripts(test, {
     silent.replace("world.", "chart."),
     'const { Chart } = require("chart.js");\nconst chart = new Chart();\n',
   ),
+  "of a field that takes the place of itself": asked(
+    leaks,
+    "class Walk {\n  step() {\n    this.node = this.node.next();\n" +
+      "    this.node.perceive().dispose();\n  }\n}\n",
+  ),
   "that two classes have": asked(silent, "class Eye {\n  perceive() {\n    return 1;\n  }\n}\n"),
   "that a field may hold": asked(silent, "exports.set = (o, f) => {\n  o.perceive = f;\n};\n"),
   "that the platform has": asked(silent.replace("perceive", "normalize")).replace(

@@ -88,6 +88,7 @@ const furthest = 4;
 
 /** Whether a value comes of a package or of a script of others, whose methods are their own. */
 function isForeign(context: FieldContext, expression: ts.Expression, hops = 0): boolean {
+  if (hops > furthest) return false; // `this.x = this.x.next()`
   let at = unwrap(expression);
   while (
     ts.isCallExpression(at) ||
@@ -100,7 +101,7 @@ function isForeign(context: FieldContext, expression: ts.Expression, hops = 0): 
       return storedAt(context, at).some(({ value }) => isForeign(context, value, hops + 1));
     at = unwrap(at.expression);
   }
-  if (hops > furthest || !ts.isIdentifier(at)) return false;
+  if (!ts.isIdentifier(at)) return false;
   const declaration = bindingOf(context, at);
   if (!declaration) return !context.facts.of(at.getSourceFile(), assignedNames).has(at.text);
   const holder = holderOf(declaration);
