@@ -25,6 +25,7 @@ import {
 } from "../analysis/program/syntax.ts";
 import { madeOver } from "../analysis/objects/made-over.ts";
 import { overwrittenPlaces } from "../analysis/objects/overwritten-places.ts";
+import { refilledFields } from "../analysis/objects/refilled-fields.ts";
 import { replacedEntries } from "../analysis/lists/replaced-entries.ts";
 import { isPattern } from "../analysis/program/pattern-stores.ts";
 import { summedEntries } from "../analysis/lists/summed-entries.ts";
@@ -113,6 +114,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       ...lostTurns(file.session, file.file),
       ...madeOver(file.session, file.file),
       ...lostBySlots(file.session, file.problems),
+      ...refilledFields(file.session, file.file),
     ]) {
       const { left } = assignment;
       const place = isPattern(left) ? held : left;

@@ -4,7 +4,9 @@
  * disposal, as `partial-records.ts` is by the one about members.
  */
 import ts from "typescript";
+import { sourcesOf } from "../program/call-index.ts";
 import { callSitesOf, nameOf } from "../program/call-sites.ts";
+import { accessesByName } from "../program/field-index.ts";
 import { partGiven } from "../flow/gathers.ts";
 import { valuesGiven } from "../program/possible-callees.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
@@ -57,7 +59,7 @@ export function leftFields(session: Session, file: ts.SourceFile): LeftField[] {
         continue;
       const isLeft = (f: string): boolean =>
         ts.isParameter(record)
-          ? !isGiven(session, file, f)
+          ? !isGiven(session, file, f) && !makesOthers(session, f, owned)
           : isMade(session, fn, owned, f, [...ends.keys()]);
       const field = owned.fields.find((f) => !ends.has(f) && isLeft(f));
       const at = fn.name ?? record.name;
@@ -68,6 +70,19 @@ export function leftFields(session: Session, file: ts.SourceFile): LeftField[] {
   }
   return found;
 }
+
+/** `state.device.createBuffer(…)`: what makes such values is shared, and nobody's part. */
+const makesOthers = ({ oracle }: Session, field: string, { owner }: Owned): boolean =>
+  owner.policy === "generic" &&
+  oracle.facts.of(oracle.program, sourcesOf).some((file) =>
+    oracle.facts
+      .of(file, accessesByName)
+      .get(field)
+      ?.some(({ parent: method }) => {
+        const call = ts.isPropertyAccessExpression(method) ? method.parent : undefined;
+        return call && ts.isCallExpression(call) && oracle.ownedAt(call)?.owner === owner;
+      }),
+  );
 
 const functions = [
   ts.SyntaxKind.FunctionDeclaration,
