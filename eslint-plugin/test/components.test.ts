@@ -338,6 +338,29 @@ export function Panel8({ url, children }) {
   }, [url]);
   return <Ctx.Provider value={{ model, url }}>{children}</Ctx.Provider>;
 }`,
+  "a ref whose value has another name in an effect": `
+import { useEffect, useRef } from "react";
+export function useMask(n) {
+  const mask = useRef(null);
+  useEffect(() => {
+    mask.current = tf.zeros([n]); // ~ require-member-disposal
+  }, []);
+  useEffect(() => {
+    const shown = mask.current;
+    if (!shown) return;
+    console.log(shown.shape);
+  }, [n]);
+}
+export function useEnded(n) {
+  const mask = useRef(null);
+  useEffect(() => {
+    mask.current = tf.zeros([n]);
+  }, []);
+  useEffect(() => {
+    const shown = mask.current;
+    return () => shown && shown.dispose();
+  }, [n]);
+}`,
 });
 
 test.run();

@@ -270,7 +270,7 @@ function keptByRef(
     if (!ts.isPropertyAccessExpression(access) || access.name.text !== "current") return [];
     const store = access.parent;
     if (ts.isBinaryExpression(store) && store.left === access) values.push(store.right);
-    else if (!leaves(session, access)) return [];
+    else if (!leavesByName(session, access)) return [];
   }
   return values.flatMap((value) => {
     const owned = freshOwned(session, value);
