@@ -30,6 +30,12 @@ const state = (body: string, base = ""): string =>
 const keep = "this.last = tf.keep(y);";
 tfjs("kept over what was kept before", state(keep), [O]);
 tfjs("in a layer, which ends its weights alone", state(keep, " extends tf.layers.Layer"), [O]);
+tfjs("kept afterwards", state("this.last = y.neg(); tf.keep(this.last);"), [O]);
+tfjs(
+  "ended first, kept afterwards",
+  state(`this.last?.dispose(); ${keep} tf.keep(this.last);`),
+  [],
+);
 tfjs("ended first", state(`this.last?.dispose(); ${keep}`), []);
 tfjs("ended afterwards", state(`const old = this.last; ${keep} old?.dispose();`), []);
 tfjs("filled once", state(`if (this.last === null) ${keep}`), []);

@@ -22,7 +22,7 @@ import { asksForDevice } from "../trails/made-again.ts";
 import { reach } from "../objects/class-reach.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
-import { isKeptForGood } from "../transfer/keeps.ts";
+import { isDetaching, isKeptForGood } from "../transfer/keeps.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { storesOf } from "../program/pattern-stores.ts";
 import { isCalledInLoop, isForLoss, runsOften, surelyRunsOften } from "../trails/runs-often.ts";
@@ -192,8 +192,11 @@ const isFirstFill = ({ makes }: Slot, node: ts.Node): boolean => {
  * elsewhere.
  */
 function outlivesScopes(session: Session, { makes, mentions, owned }: Slot): boolean {
-  if (makes.some((at) => mayLackScope(session, at) || isKeptForGood(session, at, owned.owner)))
+  const { owner } = owned;
+  if (makes.some((at) => mayLackScope(session, at) || isKeptForGood(session, at, owner)))
     return true;
+  // `this.x = x.neg(); … tf.keep(this.x);`
+  if (mentions.some((m) => isDetaching(session, session.transfer(m).fate.node, owner))) return true;
   const isUnknown = makes.every((at) => session.scopeAt(at) === "unknown");
   return isUnknown && mentions.some((m) => session.transfer(m).effect === "disposes");
 }
