@@ -82,7 +82,10 @@ function leaves(session: Session, node: ts.Expression): boolean {
   if (ts.isArrayLiteralExpression(list) && ts.isCallExpression(list.parent))
     return isHook(list.parent);
   const { effect, fate } = session.transfer(node);
-  return onlyLooksAt(effect) || fate.kind === "read" || isOnlyShown(session, node);
+  const part = fate.kind === "read" ? fate.node : undefined; // `ref.current.a`, of a record
+  if (part && ts.isPropertyAccessExpression(part) && session.oracle.ownedAt(part))
+    return leavesByName(session, part);
+  return onlyLooksAt(effect) || part !== undefined || isOnlyShown(session, node);
 }
 
 /** The same, also of the other names that a component has for the value. */
