@@ -8,6 +8,7 @@ import { callsByProperty, callSitesOf, memberOfScript, nameOf } from "../program
 import { functionValue, handedTo, isEventHandler } from "../transfer/callbacks.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isExported } from "../program/exported.ts";
+import { isEffect } from "../flow/slot-touches.ts";
 import { isCalledThrough } from "../scopes/layer-calls.ts";
 import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
@@ -398,13 +399,28 @@ export function calledWith(site: ts.Node): CallLike | undefined {
   return kind === "argument" ? (node as CallLike) : undefined;
 }
 
-/** `const capture = useCallback(() => { … }, [video])`: for whatever a component shows, or does. */
+/**
+ * `const capture = useCallback(() => { … }, [video])`: for whatever a component shows, or does; one
+ * that makes something ready if an effect runs it for each that it depends on.
+ */
 function isCallbackHook(fn: ts.Node): boolean {
   const hook = handedTo(fn);
   if (!hook || calleeNameNode(hook)?.text !== "useCallback") return false;
   const { parent } = hook;
+  if (!ts.isVariableDeclaration(parent) || !ts.isIdentifier(parent.name)) return false;
+  const { text } = parent.name;
+  const [, inputs] = hook.arguments ?? [];
+  const isInput = (at: ts.Expression): boolean => ts.isIdentifier(at) && at.text === text;
+  const isRun = (at: ts.Node): boolean => {
+    if (!ts.isCallExpression(at) || !isEffect(at)) return false;
+    const [, list] = at.arguments;
+    return list !== undefined && ts.isArrayLiteralExpression(list) && list.elements.some(isInput);
+  };
+  const component = enclosingFunction(parent);
+  const changes = inputs && ts.isArrayLiteralExpression(inputs) && inputs.elements.length > 0;
   return (
-    ts.isVariableDeclaration(parent) && ts.isIdentifier(parent.name) && !once.test(parent.name.text)
+    !once.test(text) ||
+    (changes === true && component !== undefined && someWithin(component, isRun))
   );
 }
 
