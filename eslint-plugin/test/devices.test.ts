@@ -122,4 +122,15 @@ reports("one of the program, where all must end", main(once), D, "reported");
 reports("some of the program", main(once, "for (let i = 0; i < 3; i++)"), D);
 reports("one for each click", main("document.onclick = () => { void main(); };"), D);
 
+/** A main function that has a device make something for one pass. */
+const draws = (start: string, loop = ""): string =>
+  "async function main(): Promise<void> {\n" +
+  "const device = await (await navigator.gpu.requestAdapter())!.requestDevice();\n" +
+  `${loop} {\nconst made = device.createBuffer({ size: 4, usage: 1 });\n` +
+  `device.queue.writeBuffer(made, 0, new Float32Array(1));\n} }\n${start}`;
+reports("what one of the program makes once", draws(once), []);
+reports("what it makes, where all must end", draws(once), [...D, ...D], "reported");
+reports("what it makes again", draws(once, "for (let i = 0; i < 3; i++)"), D);
+reports("what it makes for each click", draws("onclick = () => { void main(); };"), [...D, ...D]);
+
 test.run();
