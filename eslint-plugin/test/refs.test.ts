@@ -32,7 +32,8 @@ finds(
 finds(
   "a record whose parts a clean-up ends by another name",
   pair(
-    "return () => { const all = ref.current; all?.a.destroy(); all?.b.destroy(); ref.current = null; };",
+    "return () => { const all = ref.current; all?.a.destroy(); all?.b.destroy(); " +
+      "ref.current = null; };",
   ),
   "webgpu",
 );

@@ -142,7 +142,8 @@ const bodies = (test: string): string =>
   "class Body { constructor(d) { this.b = d.createBuffer({ size: 4, usage: 8 }); " +
   "this.alive = true; } destroy() { this.b.destroy(); } }\n" +
   "export class Sim { constructor(d) { this.d = d; this.bodies = []; }\n" +
-  `spawn() { this.bodies.push(new Body(this.d)); }\ntick() { this.bodies = this.bodies.filter(${test}); }\n` +
+  "spawn() { this.bodies.push(new Body(this.d)); }\n" +
+  `tick() { this.bodies = this.bodies.filter(${test}); }\n` +
   "destroy() { for (const b of this.bodies) b.destroy(); } }";
 script("objects that a test leaves out", bodies("(b) => b.alive"), [O]);
 script("objects that a test ends", bodies("(b) => b.alive || b.destroy()"), []);

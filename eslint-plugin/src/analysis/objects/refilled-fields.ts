@@ -44,7 +44,7 @@ const isFieldOfOthers = (left: ts.Expression): left is ts.PropertyAccessExpressi
   left.expression.kind !== ts.SyntaxKind.ThisKeyword &&
   !/^(current|value)$/.test(left.name.text);
 
-/** Whether a test around a store is passed with a field that is empty, and else for another reason. */
+/** Whether a test around a store is passed where a field is empty, and for other reasons too. */
 function isForAnother(
   session: Session,
   store: ts.Node,
