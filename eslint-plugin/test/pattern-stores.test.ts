@@ -94,6 +94,33 @@ export function given(d: GPUDevice) {
   "webgpu",
 );
 
+finds(
+  "one of a pair, and what ends it",
+  `const make = (d: GPUDevice): readonly [GPUBuffer, () => void] => {
+  const b = d.createBuffer({ size: 4 });
+  return [b, () => b.destroy()];
+};
+export function size(d: GPUDevice) {
+  const [buffer, release] = make(d);
+  try { return buffer.size; } finally { release(); }
+}
+`,
+  "webgpu",
+);
+finds(
+  "a part of a list that a method ends",
+  `const make = (d: GPUDevice): GPUBuffer[] => [d.createBuffer({ size: 4 })];
+export function size(d: GPUDevice) {
+  const all = make(d);
+  const first = all[0]!;
+  const n = first.size;
+  all.forEach((b) => b.destroy());
+  return n;
+}
+`,
+  "webgpu",
+);
+
 test("each place is told by its name, and kept by it", () => {
   const head = 'import { Tensor, zeros } from "tenure";\n';
   const code = `${head}let a: Tensor = zeros([1]);

@@ -9,7 +9,7 @@ const test = suite("refilled fields");
 const finds = marked(test);
 
 const state =
-  "interface State { d: GPUDevice; wave: GPUBuffer | null; n: number; isDead: boolean }\n";
+  "interface State { d: GPUDevice; wave: GPUBuffer | null; n: number; isDead: boolean; ok: boolean }\n";
 /** A function that fills the field of a state under a test. */
 const refills = (test: string, first = "", then = "", mark = ""): string => `${state}
 const all: GPUBuffer[] = [];
@@ -28,7 +28,13 @@ export function end(s: State) { release(s); empty(s); for (const b of all) b.des
 `;
 for (const test of ["!s.wave || s.n !== n", "s.wave === null || s.wave.size < n"])
   finds(`by ${test}`, refills(test, "", "", " // !"), "webgpu");
-for (const test of ["!s.wave", "s.n !== n", "!s.wave || s.isDead", "!s.wave && s.n !== n"])
+for (const test of [
+  "!s.wave",
+  "s.n !== n",
+  "!s.wave || s.isDead",
+  "!s.wave || !s.ok",
+  "!s.wave && s.n !== n",
+])
   finds(`not by ${test}`, refills(test), "webgpu");
 
 const another = "!s.wave || s.n !== n";

@@ -50,6 +50,7 @@ export function useBuffer(d: GPUDevice, size: number) {
 `;
 finds("filled for each size", filled("[d, size]", "[init]", " // !"), "webgpu");
 finds("filled once", filled("[]", "[init]"), "webgpu");
+finds("filled once, by what stays", filled("[ref]", "[init]"), "webgpu");
 finds("filled once by an effect", filled("[d, size]", "[]"), "webgpu");
 
 test.run();

@@ -59,8 +59,8 @@ const video = (name: string, mark = ""): string => `export class Video {
   }
 }
 `;
-for (const name of ["frame", "mainLoop"])
-  finds(`by the name ${name}`, video(name, " // !"), "webgpu");
-finds("not by the name frameBuffer", video("frameBuffer"), "webgpu");
+finds("by the name frame", video("frame", " // !"), "webgpu");
+for (const name of ["frameBuffer", "beginFrame", "startLoop"])
+  finds(`not by the name ${name}`, video(name), "webgpu");
 
 test.run();

@@ -146,6 +146,7 @@ const bodies = (test: string): string =>
   `tick() { this.bodies = this.bodies.filter(${test}); }\n` +
   "destroy() { for (const b of this.bodies) b.destroy(); } }";
 script("objects that a test leaves out", bodies("(b) => b.alive"), [O]);
+script("objects that are left out since they are ended", bodies("(b) => !b.destroyed"), []);
 script("objects that a test ends", bodies("(b) => b.alive || b.destroy()"), []);
 
 test.run();

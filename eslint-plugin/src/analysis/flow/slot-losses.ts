@@ -12,7 +12,7 @@ import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
 import { isGuardedAlike, isGuardedAround } from "../objects/guarded-alike.ts";
 import { referencesTo } from "../program/references.ts";
 import { filledBy, mayBeEndedBefore } from "../objects/ended-by-callers.ts";
-import { endingsOf } from "../objects/endings.ts";
+import { endingsOf, isDevice } from "../objects/endings.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { accessesByName } from "../program/field-index.ts";
 import type { Problem } from "./flow.ts";
@@ -282,13 +282,18 @@ function isOffered(session: Session, slot: Slot, fn: ts.Node): boolean {
   if (!ts.isMethodDeclaration(fn) || fn.parameters.length === 0 || isPrivate(fn)) return false;
   const name = nameOf(fn) ?? "";
   if (!hasBody(fn) || starts.test(name)) return false;
+  if (fn.parameters.every((p) => isDevice(session, p.name as ts.Identifier))) return false;
   if (!/^(load|open|import|read)([A-Z_]|$)/.test(name) && endsOf(session, slot).length === 0)
     return false;
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
   return calls.length + values.length === 0 && isExported(session.oracle.facts, fn);
 }
 /** Names of methods that start an object. */
-const starts = /^(init|start|set_?up|mount|connect|attach|warm|boot)/i;
+const starts = new RegExp(
+  "^(init|start|set_?up|mount|connect|attach|warm|boot|create|begin|acquire|enable|enter|build|" +
+    "prepare|alloc|configure|compile|register|on_?(add|attach|mount|enter|init|start))",
+  "i",
+);
 
 /** Whether every function that fills a slot ends what it put there before it returns. */
 function isOnlyLocal(session: Session, slot: Slot): boolean {

@@ -30,7 +30,7 @@ export function partFreshness(session: Session, node: Access): Freshness {
     const part = accessOf(at);
     if (!part) return fateOf(at).kind === "operand";
     const other = partOf(part);
-    if (other === undefined || isTarget(part)) return false;
+    if (other === undefined || isTarget(part) || isCalled(part)) return false;
     return other !== name || areApart(part, node) || onlyLookedAt(session, part);
   };
   return referencesTo(session.oracle, declaration, id, home).every(stays)
@@ -54,6 +54,10 @@ function accessOf(id: ts.Identifier): Access | undefined {
   const isAccess = ts.isPropertyAccessExpression(parent) || ts.isElementAccessExpression(parent);
   return isAccess && parent.expression === at ? parent : undefined;
 }
+
+/** `list.forEach(…)`, `made.end()`: what a method does to the parts is not looked into. */
+const isCalled = (part: Access): boolean =>
+  ts.isCallExpression(part.parent) && part.parent.expression === part;
 
 const onlyLookedAt = (session: Session, part: Access): boolean =>
   onlyLooksAt(effectInside(session, session.transfer(part)));

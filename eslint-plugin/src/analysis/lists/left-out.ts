@@ -157,12 +157,17 @@ function isForgotten(session: Session, value: ts.Expression): boolean {
   });
 }
 
-/** `(b) => b.alive`: what a test gives is forgotten, and it does nothing else. */
+/**
+ * `(b) => b.alive`: what a test gives is forgotten, and it does nothing else. One that asks for
+ * what is `destroyed` leaves out what has been ended.
+ */
 const onlyAsks = ({ body }: FunctionWithBody): boolean =>
+  !/destroy|dispos|clos|releas|free/i.test(body.getText()) &&
   !someWithin(
     body,
     (node) =>
       ts.isCallExpression(node) ||
+      ts.isDeleteExpression(node) ||
       ts.isNewExpression(node) ||
       (ts.isBinaryExpression(node) && assigns(node.operatorToken.kind)),
   );

@@ -166,6 +166,7 @@ function isOffered(session: Session, { table }: Put, home: FunctionWithBody): bo
   const { oracle, settings } = session;
   if (settings.untilExit !== "reported" || !ts.isMethodDeclaration(home)) return false;
   if (isPrivate(home) || !isExported(oracle.facts, home)) return false;
+  if (callSitesOf(oracle, home, "program").calls.length > 0) return false; // they may ask first
   return ownsElements(session, table) || endsOwnElements(session, table);
 }
 

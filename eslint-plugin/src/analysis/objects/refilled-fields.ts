@@ -5,7 +5,7 @@
  * dataflow follows (`slots.ts`). Used by the rule about overwritten values.
  */
 import ts from "typescript";
-import { freeing } from "./endings.ts";
+import { freeing, isDevice } from "./endings.ts";
 import type { LostStore } from "../lists/lost-stores.ts";
 import { samePlace } from "../program/same-place.ts";
 import {
@@ -56,7 +56,15 @@ function isForAnother(
   const reasons = reasonsOf(test.expression);
   const [empty, ...others] = reasons.filter((r) => findsEmpty(session, r, field));
   if (!empty || others.length > 0 || reasons.length === 1) return false;
-  return reasons.every((r) => r === empty || !isGone.test(r.getText()));
+  return reasons.every((r) => r === empty || isChange(session, r));
+}
+
+/** `n !== state.n`, `state.wave.size < n`: and not a flag, or another device. */
+function isChange(session: Session, reason: ts.Expression): boolean {
+  if (!ts.isBinaryExpression(reason) || isGone.test(reason.getText())) return false;
+  const { left, right, operatorToken } = reason;
+  if (!/^([<>]=?|[!=]={1,2})$/.test(operatorToken.getText())) return false;
+  return ![left, right].some((side) => isDevice(session, side));
 }
 
 /** What speaks of values that are no more, or of those of another device. */

@@ -203,6 +203,8 @@ export class Ownership {
   ): Owned | null {
     const args = this.#checker.argumentsOf(type);
     if (!this.#checker.isTuple(type) || args.length === 0) return many(args[0]);
+    // `[value, release]`: what is called may end the others
+    if (args.some((t) => t.getCallSignatures().length > 0)) return null;
     const each = args.map((t) => this.of(t, depth + 1)).filter((o) => o !== null);
     const [first] = each;
     return first && each.every((o) => o.owner === first.owner)

@@ -19,9 +19,11 @@ export function storesOf(node: ts.BinaryExpression): PlaceStore[] {
   const whole = unwrap(node.right);
   return valuesOf(left).flatMap((place, index) => {
     if (!isPlace(place)) return [];
-    const value = ts.isArrayLiteralExpression(whole) ? whole.elements[index] : node.right;
-    const isTold = value !== undefined && !ts.isObjectLiteralExpression(whole);
-    return isTold && !ts.isSpreadElement(value) ? [{ place, value }] : [];
+    if (ts.isObjectLiteralExpression(whole)) return [];
+    if (!ts.isArrayLiteralExpression(whole)) return [{ place, value: node.right }];
+    const value = whole.elements[index];
+    const isCounted = !whole.elements.slice(0, index + 1).some(ts.isSpreadElement);
+    return value && isCounted ? [{ place, value }] : [];
   });
 }
 

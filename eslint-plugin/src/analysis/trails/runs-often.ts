@@ -8,7 +8,6 @@ import { callsByProperty, callSitesOf, memberOfScript, nameOf } from "../program
 import { functionValue, handedTo, isEventHandler } from "../transfer/callbacks.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isExported } from "../program/exported.ts";
-import { isEffect } from "../flow/slot-touches.ts";
 import { isCalledThrough } from "../scopes/layer-calls.ts";
 import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
@@ -24,6 +23,7 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "../program/syntax.ts";
+import { isCallbackHook } from "./callback-hooks.ts";
 import { startsFrames } from "./frame-loops.ts";
 import { isOnNew } from "./new-objects.ts";
 import { isOnOtherWay, isStraight } from "../program/ways.ts";
@@ -31,7 +31,7 @@ import { isOnOtherWay, isStraight } from "../program/ways.ts";
 /** Names of functions that are made to run again and again. */
 const often = new RegExp(
   "^(set|update|process|handle|on|next|step|tick|render|draw|refresh|replace|reset)([A-Z_]|$)|" +
-    "^(animate|advance|paint|frame|loop)$|[a-z](Loop|Frame)$|" +
+    "^(animate|advance|paint|frame)$|" +
     "^(mouse|key|touch)(Pressed|Released|Clicked|Dragged|Moved|Typed|Started|Ended)$",
 );
 /** Ends of names of functions that begin something: `renderStart`. */
@@ -59,7 +59,7 @@ const repeats = new RegExp(
  * @param bare whether those may call one more than once that takes nothing, too
  */
 export function runsOften(session: Session, place: ts.Node, bare = false, depth = 0): boolean {
-  if (surelyRunsOften(session, place) || isCallbackHook(place)) return true;
+  if (surelyRunsOften(session, place) || isCallbackHook(session, place, once)) return true;
   const name = nameOf(place);
   if (handedTo(place) || name === undefined || !hasBody(place)) return false;
   if (memberOfScript(place)) return false; // anything may have a method of that name
@@ -397,31 +397,6 @@ function isHandedToRepeat(site: ts.Node): boolean {
 export function calledWith(site: ts.Node): CallLike | undefined {
   const { kind, node } = fateOf(functionValue(site));
   return kind === "argument" ? (node as CallLike) : undefined;
-}
-
-/**
- * `const capture = useCallback(() => { … }, [video])`: for whatever a component shows, or does; one
- * that makes something ready if an effect runs it for each that it depends on.
- */
-function isCallbackHook(fn: ts.Node): boolean {
-  const hook = handedTo(fn);
-  if (!hook || calleeNameNode(hook)?.text !== "useCallback") return false;
-  const { parent } = hook;
-  if (!ts.isVariableDeclaration(parent) || !ts.isIdentifier(parent.name)) return false;
-  const { text } = parent.name;
-  const [, inputs] = hook.arguments ?? [];
-  const isInput = (at: ts.Expression): boolean => ts.isIdentifier(at) && at.text === text;
-  const isRun = (at: ts.Node): boolean => {
-    if (!ts.isCallExpression(at) || !isEffect(at)) return false;
-    const [, list] = at.arguments;
-    return list !== undefined && ts.isArrayLiteralExpression(list) && list.elements.some(isInput);
-  };
-  const component = enclosingFunction(parent);
-  const changes = inputs && ts.isArrayLiteralExpression(inputs) && inputs.elements.length > 0;
-  return (
-    !once.test(text) ||
-    (changes === true && component !== undefined && someWithin(component, isRun))
-  );
 }
 
 const isInConstructor = (node: ts.Node): boolean => {
