@@ -8,8 +8,11 @@ import { marked } from "./marked.ts";
 const test = suite("refilled fields");
 const finds = marked(test);
 
-const state =
-  "interface State { d: GPUDevice; wave: GPUBuffer | null; n: number; isDead: boolean; ok: boolean }\n";
+const state = `interface State {
+  d: GPUDevice; wave: GPUBuffer | null; n: number; isDead: boolean; ok: boolean;
+}
+`;
+
 /** A function that fills the field of a state under a test. */
 const refills = (test: string, first = "", then = "", mark = ""): string => `${state}
 const all: GPUBuffer[] = [];
