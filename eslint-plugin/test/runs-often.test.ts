@@ -63,4 +63,14 @@ finds("by the name frame", video("frame", " // !"), "webgpu");
 for (const name of ["frameBuffer", "beginFrame", "startLoop"])
   finds(`not by the name ${name}`, video(name), "webgpu");
 
+const paired = (begin: string, end: string): string => `export class Layer {
+  private depth: GPUTexture | null = null;
+  ${begin}(d: GPUDevice, n: number) { this.depth = d.createTexture({ n }); }
+  width() { return this.depth?.width; }
+  ${end}() { this.depth?.destroy(); this.depth = null; }
+}
+`;
+finds("not what is added to an object", paired("onAdd", "onRemove"), "webgpu");
+finds("not what begins", paired("begin", "end"), "webgpu");
+
 test.run();

@@ -43,6 +43,7 @@ const anew =
 const once = new RegExp(
   "^#?_?(init|load|set_?up|build|create|make|connect|open|start|warm|prepare|alloc|configure|" +
     "fit|train|main|run|ready|compile|register|restore|import|download|fetch|" +
+    "begin|acquire|attach|mount|on_?(add|attach|mount|enter|init)|" +
     // a component is put on the page once
     "oncreate$|oninit$|mounted$|component_?did_?mount$|connected_?callback$)",
   "i",
@@ -157,6 +158,7 @@ const isOffered = ({ oracle, settings }: Session, fn: FunctionWithBody): boolean
 function isOftenByName(session: Session, fn: ts.Node): boolean {
   const name = nameOf(fn) ?? "";
   if (!often.test(name) || (!/^(on|handle)/.test(name) && begins.test(name))) return false;
+  if (/^on_?(add|attach|mount|enter|init)/i.test(name)) return false; // to an object, once
   return !/^(process|set)/.test(name) || !hasBody(fn) || !isForReady(session, fn);
 }
 
