@@ -43,7 +43,7 @@ const anew =
 const once = new RegExp(
   "^#?_?(init|load|set_?up|build|create|make|connect|open|start|warm|prepare|alloc|configure|" +
     "fit|train|main|run|ready|compile|register|restore|import|download|fetch|" +
-    "begin|acquire|attach|mount|on_?(add|attach|mount|enter|init)|" +
+    "begin|attach|mount|on_?(add|attach|mount|enter|init)|" +
     // a component is put on the page once
     "oncreate$|oninit$|mounted$|component_?did_?mount$|connected_?callback$)",
   "i",
