@@ -6,7 +6,6 @@
 import ts from "typescript";
 import { sourcesFor } from "../program/call-index.ts";
 import { callSitesOf, nameOf } from "../program/call-sites.ts";
-import { isExported } from "../program/exported.ts";
 import { functionAround, handedTo } from "../transfer/callbacks.ts";
 import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
 import { isGuardedAlike, isGuardedAround } from "../objects/guarded-alike.ts";
@@ -25,7 +24,13 @@ import { mayLackScope } from "../scopes/open-scopes.ts";
 import { isDetaching, isKeptForGood } from "../transfer/keeps.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { storesOf } from "../program/pattern-stores.ts";
-import { isCalledInLoop, isForLoss, runsOften, surelyRunsOften } from "../trails/runs-often.ts";
+import {
+  isCalledInLoop,
+  isForLoss,
+  isOffered,
+  runsOften,
+  surelyRunsOften,
+} from "../trails/runs-often.ts";
 import { isHolder, type Owner } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { isEffect, leaves } from "./slot-touches.ts";
@@ -36,7 +41,6 @@ import {
   isEmptyContainer,
   isEquality,
   isNullish,
-  isPrivate,
   isTarget,
   someWithin,
   unwrap,
@@ -270,7 +274,7 @@ function comesAgain(session: Session, slot: Slot, node: ts.Node): boolean {
     isOften ||
     (isDirect && isEffectAgain(place)) || // what an effect waits for, its cleanup may end
     replacesAnother(session, place) ||
-    (session.settings.untilExit === "reported" && isOffered(session, slot, place))
+    isOfferedAgain(session, slot, place)
   );
 }
 
@@ -278,15 +282,15 @@ function comesAgain(session: Session, slot: Slot, node: ts.Node): boolean {
  * `load(url)` of an exported class, which others may call for the next one, too. And `train(data)`
  * where the class ends what it has trained.
  */
-function isOffered(session: Session, slot: Slot, fn: ts.Node): boolean {
-  if (!ts.isMethodDeclaration(fn) || fn.parameters.length === 0 || isPrivate(fn)) return false;
+function isOfferedAgain(session: Session, slot: Slot, fn: ts.Node): boolean {
+  if (!hasBody(fn) || fn.parameters.length === 0 || !isOffered(session, fn)) return false;
   const name = nameOf(fn) ?? "";
-  if (!hasBody(fn) || starts.test(name)) return false;
+  if (starts.test(name)) return false;
   if (fn.parameters.every((p) => isDevice(session, p.name as ts.Identifier))) return false;
   if (!/^(load|open|import|read)([A-Z_]|$)/.test(name) && endsOf(session, slot).length === 0)
     return false;
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
-  return calls.length + values.length === 0 && isExported(session.oracle.facts, fn);
+  return calls.length + values.length === 0;
 }
 /** Names of methods that start an object. */
 const starts = new RegExp(

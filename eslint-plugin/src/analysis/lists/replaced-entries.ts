@@ -14,7 +14,6 @@ import {
   ownsElements,
 } from "../objects/ended-elements.ts";
 import { freeing } from "../objects/endings.ts";
-import { isExported } from "../program/exported.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
 import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
 import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
@@ -25,7 +24,7 @@ import { entryOf, onlyLooked, onlyLooks } from "../transfer/looked-at.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import type { LostEntry } from "./lost-entries.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
-import { isHandler } from "../trails/runs-often.ts";
+import { isHandler, isOffered } from "../trails/runs-often.ts";
 import { putsIn, type Put } from "./puts.ts";
 import { isNowhereElse } from "./removals.ts";
 import { samePlace } from "../program/same-place.ts";
@@ -33,7 +32,6 @@ import { sharedPlace } from "../flow/shared-places.ts";
 import type { Session } from "../session.ts";
 import {
   hasBody,
-  isPrivate,
   isTarget,
   rootOf,
   someWithin,
@@ -67,7 +65,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     const isNew = session.freshness(put.value) === "fresh";
     if (!isNew && !isTakenOver(session, put, home)) return [];
     const twice = isGivenTwice(session.oracle, home, put.key);
-    const isOpen = isOffered(session, put, home);
+    const isOpen = isGivenAgain(session, put, home);
     if (owned.owner.policy === "generic" && !twice && !isOpen) return [];
     const isFull = isMadeFull(session, put.table);
     if (
@@ -162,11 +160,9 @@ function isReplaced(
  * `upload(name, data)` of an exported class that ends what its table holds: others may give a name
  * again, which counts where what lasts until the end is reported.
  */
-function isOffered(session: Session, { table }: Put, home: FunctionWithBody): boolean {
-  const { oracle, settings } = session;
-  if (settings.untilExit !== "reported" || !ts.isMethodDeclaration(home)) return false;
-  if (isPrivate(home) || !isExported(oracle.facts, home)) return false;
-  if (callSitesOf(oracle, home, "program").calls.length > 0) return false; // they may ask first
+function isGivenAgain(session: Session, { table }: Put, home: FunctionWithBody): boolean {
+  if (!isOffered(session, home)) return false;
+  if (callSitesOf(session.oracle, home, "program").calls.length > 0) return false; // they may ask first
   return ownsElements(session, table) || endsOwnElements(session, table);
 }
 

@@ -148,7 +148,8 @@ export function surelyRunsOften(session: Session, place: ts.Node): boolean {
 const makesAnew = (session: Session, fn: FunctionWithBody): boolean =>
   anew.test(nameOf(fn) ?? "") && (isOffered(session, fn) || !isForReady(session, fn));
 
-const isOffered = ({ oracle, settings }: Session, fn: FunctionWithBody): boolean =>
+/** A public method of an exported class, where what lasts until the end is reported. */
+export const isOffered = ({ oracle, settings }: Session, fn: FunctionWithBody): boolean =>
   settings.untilExit === "reported" &&
   ts.isMethodDeclaration(fn) &&
   !isPrivate(fn) &&
