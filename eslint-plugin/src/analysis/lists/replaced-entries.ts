@@ -162,7 +162,8 @@ function isReplaced(
  */
 function isGivenAgain(session: Session, { table }: Put, home: FunctionWithBody): boolean {
   if (!isOffered(session, home)) return false;
-  if (callSitesOf(session.oracle, home, "program").calls.length > 0) return false; // they may ask first
+  // they may ask first
+  if (callSitesOf(session.oracle, home, "program").calls.length > 0) return false;
   return ownsElements(session, table) || endsOwnElements(session, table);
 }
 
