@@ -138,15 +138,20 @@ const grown = (first: string): string =>
 script("a field that starts empty, asked before it is made anew", grown(""), [O]);
 script("such a field that is freed first", grown("this.buffer?.destroy();"), []);
 
-const bodies = (test: string): string =>
+const bodies = (test: string, more = ""): string =>
   "class Body { constructor(d) { this.b = d.createBuffer({ size: 4, usage: 8 }); " +
-  "this.alive = true; } destroy() { this.b.destroy(); } }\n" +
+  `this.alive = true; } destroy() { this.b.destroy(); } ${more} }\n` +
   "export class Sim { constructor(d) { this.d = d; this.bodies = []; }\n" +
   "spawn() { this.bodies.push(new Body(this.d)); }\n" +
   `tick() { this.bodies = this.bodies.filter(${test}); }\n` +
   "destroy() { for (const b of this.bodies) b.destroy(); } }";
 script("objects that a test leaves out", bodies("(b) => b.alive"), [O]);
 script("objects that are left out since they are ended", bodies("(b) => !b.destroyed"), []);
+const hit = "hit() { this.alive = false; }";
+const kill = "kill() { this.alive = false; this.b.destroy(); }";
+script("a sign that nobody sets as he ends", bodies("(b) => b.alive", hit), [O]);
+script("a sign that the end sets", bodies("(b) => b.alive", kill), []);
+script("such a sign, in a pattern", bodies("({ alive }) => alive", kill), []);
 script("objects that a test ends", bodies("(b) => b.alive || b.destroy()"), []);
 
 test.run();

@@ -7,6 +7,7 @@
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
+import { asksForEnded } from "./ended-signs.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { referencesTo } from "../program/references.ts";
@@ -97,7 +98,7 @@ export function leavesSome(session: Session, call: ts.CallExpression): boolean {
   if (callee.name === "slice") return call.arguments.length > 1 || first.getText() !== "0";
   if (callee.name !== "filter") return false;
   const test = functionHanded(session.oracle, first);
-  if (!test || knowsElements(session, test)) return false;
+  if (!test || knowsElements(session, test) || asksForEnded(session, test)) return false;
   return onlyAsks(test) || !speaksOfEnding(session, test);
 }
 
