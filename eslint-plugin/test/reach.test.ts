@@ -67,8 +67,44 @@ test("files that lead to the library are looked at, over any number of files", (
     "plain.ts": "export const one = 1;",
     "beside.ts": 'import { one } from "./plain.ts"; console.log(one);',
   };
-  const expected = ["direct.ts", "second.ts", "third.ts", "round.ts", "about.ts"];
-  assert.equal(reached(files), expected);
+  assert.equal(reached(files), ["direct.ts", "second.ts", "third.ts", "round.ts"]);
+});
+
+/** Whether a file is looked at that says this, beside one that makes, keeps and counts tensors. */
+const isReached = (code: string): boolean => {
+  const files = {
+    "made.ts":
+      'import { zeros, Tensor } from "tenure"; export const sizes = [1, 2];\n' +
+      "export interface Shape { rows: number; next?: Shape }\n" +
+      "export interface Layer { shape: Shape; weights: Tensor }\n" +
+      "export type Named = Record<string, Layer>; export enum Kind { a, b }\n" +
+      "export const half = (n: number) => n / sizes[1];\n" +
+      "export function count() { const made = zeros([1]); made.dispose(); return half(1); }\n" +
+      "export class Net { layers: Named = {}; }  export class Deep extends Net {}\n" +
+      "export const loose: any = {}; export let late; export const { rows } = { rows: half(1) };\n" +
+      "export function use() { late = zeros([1]); }",
+    "passed.ts":
+      'export { sizes, Named as Names } from "./made.ts"; export * as all from "./made.ts";',
+    "page.ts": code,
+  };
+  return reached(files).includes("page.ts");
+};
+
+test("a file that takes nothing owned from those that lead to the library is left alone", () => {
+  const from = (names: string, file = "made"): string =>
+    `import { ${names} } from "./${file}.ts"; export type Used = [${names}];`;
+  for (const names of ["sizes", "Shape", "Kind", "half", "rows", "sizes, Kind"])
+    assert.not.ok(isReached(from(names)), names);
+  assert.not.ok(isReached(from("sizes", "passed")));
+  assert.not.ok(isReached(`${from("sizes")} const zeros = sizes[0]; export default zeros;`));
+  for (const names of ["count", "Layer", "Named", "Net", "Deep", "sizes, Net", "loose", "late"])
+    assert.ok(isReached(from(names)), names);
+  for (const names of ["Names", "all", "missing"])
+    assert.ok(isReached(from(names, "passed")), names);
+  assert.ok(isReached('import * as made from "./made.ts"; made.sizes;'));
+  assert.ok(isReached('import { x } from "./nowhere.ts"; import { sizes } from "./made.ts"; x();'));
+  assert.ok(isReached(`${from("sizes")} export const load = () => import("./made.ts");`));
+  assert.ok(isReached('export { sizes } from "./made.ts";'));
 });
 
 test("a type that looks like the library's counts, whatever declares it", () => {

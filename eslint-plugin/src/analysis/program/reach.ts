@@ -8,6 +8,7 @@ import ts from "typescript";
 import type { Owner, ResolvedSettings } from "../../owner.ts";
 import type { Facts } from "./facts.ts";
 import { namesLibrary } from "../untyped/library-names.ts";
+import { Carriers } from "./carriers.ts";
 import type { Oracle } from "./oracle.ts";
 import { typeNames } from "./ownership.ts";
 
@@ -19,10 +20,16 @@ export class Reach {
   /** Types told by their members, or declared anywhere: no file can be left out. */
   readonly #everywhere: boolean;
   #global: boolean | undefined;
+  readonly #carriers: Carriers;
 
   constructor(oracle: Oracle, settings: ResolvedSettings) {
     this.#oracle = oracle;
     this.#owners = settings.owners;
+    const names = new Set(settings.owners.flatMap((o) => [...typeNames(o), ...o.untyped.globals]));
+    this.#carriers = new Carriers(oracle, {
+      leads: (file) => this.#leads(file),
+      isName: (name) => names.has(name),
+    });
     this.#everywhere = settings.owners.some((o) => !isOfPackages(o));
   }
 
@@ -35,7 +42,8 @@ export class Reach {
         (f) =>
           this.#oracle.facts.of(f, declaresGlobals) && !this.#oracle.isBuiltin(f) && this.#leads(f),
       );
-    return this.#global || this.#leads(file);
+    if (this.#global) return true;
+    return this.#leads(file) && (this.#saysWords(file) || this.#carriers.of(file));
   }
 
   #leads(from: ts.SourceFile): boolean {
@@ -60,6 +68,10 @@ export class Reach {
     );
   }
 
+  #saysWords(file: ts.SourceFile): boolean {
+    return this.#owners.some((owner) => this.#oracle.facts.of(owner, wordsOf)?.test(file.text));
+  }
+
   #specifiers(file: ts.SourceFile): readonly ts.Expression[] {
     return this.#oracle.facts.of(file, specifiersIn);
   }
@@ -77,7 +89,7 @@ type Reader = (file: ts.SourceFile, facts: Facts) => boolean;
 /** Tells of a file, by its text alone, whether an owner's values can come from there. */
 function startsOf(owner: Owner): Reader {
   const names = typeNames(owner);
-  const words = owner.untyped.globals.length > 0 ? wordsOf(owner) : undefined;
+  const words = wordsOf(owner);
   return (file, facts) =>
     facts.of(file, specifiersIn).some((s) => namesLibrary(s, owner)) ||
     declaresAny(file, names) ||
@@ -88,10 +100,12 @@ function startsOf(owner: Owner): Reader {
 /** Whether a file loads others as it runs. */
 const loads = ({ text }: ts.SourceFile): boolean => /\b(import|require)\s*\(|@import\b/.test(text);
 
-const wordsOf = ({ untyped: { globals, marks, runs, looks, encloses, wants } }: Owner): RegExp =>
-  new RegExp(
-    `\\b(${[...globals, ...marks, ...runs, ...looks, ...encloses, ...wants].join("|")})\\b`,
-  );
+/** What a library is told by where there are no types. */
+function wordsOf({ untyped }: Owner): RegExp | null {
+  const { globals, marks, runs, looks, encloses, wants } = untyped;
+  const words = [globals, marks, runs, looks, encloses, wants].flat().join("|");
+  return globals.length > 0 ? new RegExp(`\\b(${words})\\b`) : null;
+}
 
 const declaresAny = (file: ts.SourceFile, names: readonly string[]): boolean => {
   const mentioned = names.filter((name) => file.text.includes(name));

@@ -1,0 +1,179 @@
+/**
+ * Carriers: whether anything a file imports by name can give what somebody owns. A file may lead to
+ * the library over files of which it takes a constant, a plain function or a shape of numbers, and
+ * then holds nothing owned. Declarations are followed by the names in them, syntax only apart from
+ * where an import leads; unsure means that it does. Used by `reach.ts`.
+ */
+import ts from "typescript";
+import type { Oracle } from "./oracle.ts";
+import { isScript } from "./syntax.ts";
+
+/** What is asked about whole files and names. */
+export interface Ways {
+  /** Whether a file leads to a library, over any number of files. */
+  leads(file: ts.SourceFile): boolean;
+  /** Whether a name is that of a library's type, or of a library that is a global. */
+  isName(name: string): boolean;
+}
+
+/** What is known of the declarations of one program. */
+export class Carriers {
+  readonly #oracle: Oracle;
+  readonly #ways: Ways;
+  readonly #plain = new Set<ts.Node>();
+  readonly #owning = new Set<ts.Node>();
+
+  constructor(oracle: Oracle, ways: Ways) {
+    this.#oracle = oracle;
+    this.#ways = ways;
+  }
+
+  /** Whether a file names, over any number of declarations, anything that may give what is owned. */
+  of(file: ts.SourceFile): boolean {
+    if (this.#plain.has(file)) return false;
+    if (this.#owning.has(file)) return true;
+    const seen = new Set<ts.Node>([file]);
+    for (const unit of seen) {
+      const next = this.#owning.has(unit) ? null : this.#named(unit);
+      if (next === null) {
+        this.#owning.add(unit).add(file);
+        return true;
+      }
+      for (const other of next) if (!this.#plain.has(other)) seen.add(other);
+    }
+    for (const unit of seen) this.#plain.add(unit);
+    return false;
+  }
+
+  /** The declarations that one names; null where it may give what is owned. */
+  #named(unit: ts.Node): ts.Node[] | null {
+    const { facts } = this.#oracle;
+    const file = unit.getSourceFile();
+    if (this.#oracle.isBuiltin(file)) return [];
+    if (file.isDeclarationFile || isScript(file)) return this.#ways.leads(file) ? null : [];
+    const found: ts.Node[] = [];
+    const { names, isOpen } = facts.of(unit, namesIn);
+    if (isOpen) return null;
+    const own = facts.of(file, declaredIn);
+    for (const name of names) {
+      if (this.#ways.isName(name)) return null;
+      for (const declared of own.get(name) ?? []) {
+        if (!isImported(declared)) found.push(declared);
+        else {
+          const far = this.#oracle.symbolAt(declared)?.declarations ?? [];
+          if (far.length === 0) return null;
+          found.push(...far.map(unitOf));
+        }
+      }
+    }
+    if (ts.isSourceFile(unit))
+      for (const specifier of facts.of(unit, passedOn)) {
+        const files = this.#oracle.filesOf(specifier);
+        if (files.length === 0) return null;
+        found.push(...files);
+      }
+    return found;
+  }
+}
+
+/** What is followed for a declaration: a pattern's whole, and all of a file that says no more. */
+function unitOf(declaration: ts.Declaration): ts.Node {
+  let node: ts.Node = declaration;
+  while (
+    ts.isBindingElement(node) ||
+    ts.isObjectBindingPattern(node) ||
+    ts.isArrayBindingPattern(node)
+  )
+    node = node.parent;
+  return ts.isVariableDeclaration(node) && saysNothing(node) ? node.getSourceFile() : node;
+}
+
+/** `let model;`, `let model = null;`, `const all = [];`: what is put into it later tells. */
+const saysNothing = ({ type, initializer }: ts.VariableDeclaration): boolean =>
+  type === undefined &&
+  (initializer === undefined || /^(null|undefined|\[\s*\])$/.test(initializer.getText()));
+
+const isImported = (node: ts.Node): boolean =>
+  ts.isIdentifier(node) &&
+  (ts.isImportSpecifier(node.parent) ||
+    ts.isImportClause(node.parent) ||
+    ts.isNamespaceImport(node.parent) ||
+    ts.isImportEqualsDeclaration(node.parent));
+
+/** What stands at the top of a file by its name: declarations, and names of imports. */
+function declaredIn(file: ts.SourceFile): ReadonlyMap<string, ts.Node[]> {
+  const found = new Map<string, ts.Node[]>();
+  const add = (name: string, node: ts.Node): void => {
+    const list = found.get(name);
+    if (list) list.push(node);
+    else found.set(name, [node]);
+  };
+  const bind = (name: ts.BindingName, unit: ts.Node): void => {
+    if (ts.isIdentifier(name)) add(name.text, unit);
+    else for (const e of name.elements) if (!ts.isOmittedExpression(e)) bind(e.name, unit);
+  };
+  for (const s of file.statements) {
+    if (ts.isImportDeclaration(s)) {
+      const clause = s.importClause;
+      if (clause?.name) add(clause.name.text, clause.name);
+      const bindings = clause?.namedBindings;
+      if (bindings && ts.isNamespaceImport(bindings)) add(bindings.name.text, bindings.name);
+      else for (const e of bindings?.elements ?? []) add(e.name.text, e.name);
+    } else if (ts.isImportEqualsDeclaration(s)) add(s.name.text, s.name);
+    else if (ts.isVariableStatement(s))
+      for (const d of s.declarationList.declarations) bind(d.name, unitOf(d));
+    else if ("name" in s && s.name && ts.isIdentifier(s.name as ts.Node))
+      add((s.name as ts.Identifier).text, s);
+  }
+  return found;
+}
+
+interface Names {
+  names: ReadonlySet<string>;
+  /** Something here may come from anywhere. */
+  isOpen: boolean;
+}
+
+/** The names that tell what a declaration gives to those who use it. */
+function namesIn(unit: ts.Node): Names {
+  const names = new Set<string>();
+  let isOpen = false;
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
+    isOpen ||= comesFromAnywhere(node);
+    if (ts.isIdentifier(node) && !isMemberName(node)) names.add(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(unit);
+  return { names, isOpen };
+}
+
+/** `any`, and what is loaded where it is used. */
+const comesFromAnywhere = (node: ts.Node): boolean =>
+  node.kind === ts.SyntaxKind.AnyKeyword ||
+  node.kind === ts.SyntaxKind.ImportKeyword ||
+  ts.isImportTypeNode(node) ||
+  (ts.isIdentifier(node) && node.text === "require");
+
+/** `b` in `a.b`, in `{ b: x }` and in a member's declaration. */
+function isMemberName(id: ts.Identifier): boolean {
+  const { parent } = id;
+  if (ts.isPropertyAccessExpression(parent)) return parent.name === id;
+  if (ts.isQualifiedName(parent)) return parent.right === id;
+  if (ts.isBindingElement(parent)) return parent.propertyName === id;
+  return (
+    (ts.isPropertyAssignment(parent) ||
+      ts.isPropertySignature(parent) ||
+      ts.isPropertyDeclaration(parent) ||
+      ts.isMethodDeclaration(parent) ||
+      ts.isMethodSignature(parent) ||
+      ts.isEnumMember(parent)) &&
+    parent.name === id
+  );
+}
+
+/** The modules that a file passes on as its own. */
+const passedOn = (file: ts.SourceFile): readonly ts.Expression[] =>
+  file.statements.flatMap((s) =>
+    ts.isExportDeclaration(s) && s.moduleSpecifier ? [s.moduleSpecifier] : [],
+  );
