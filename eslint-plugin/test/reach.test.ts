@@ -81,7 +81,8 @@ const isReached = (code: string): boolean => {
       "export const half = (n: number) => n / sizes[1];\n" +
       "export function count() { const made = zeros([1]); made.dispose(); return half(1); }\n" +
       "export class Net { layers: Named = {}; }  export class Deep extends Net {}\n" +
-      "export const loose: any = {}; export let late; export const { rows } = { rows: half(1) };\n" +
+      "export const loose: any = {}; export let late;\n" +
+      "export const { rows } = { rows: half(1) };\n" +
       "export function use() { late = zeros([1]); }",
     "passed.ts":
       'export { sizes, Named as Names } from "./made.ts"; export * as all from "./made.ts";',

@@ -28,7 +28,7 @@ export class Carriers {
     this.#ways = ways;
   }
 
-  /** Whether a file names, over any number of declarations, anything that may give what is owned. */
+  /** Whether a file names, over any number of declarations, what may give something owned. */
   of(file: ts.SourceFile): boolean {
     if (this.#plain.has(file)) return false;
     if (this.#owning.has(file)) return true;
