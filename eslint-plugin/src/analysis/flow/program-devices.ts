@@ -1,13 +1,18 @@
 /**
- * Devices of the program: what the main function of a program asks for once and uses until the
- * exit, and what it has that device make. Read by the analysis of a file, where such things may
- * last.
+ * Devices of the program: what the main function of a program, or what it calls once as it starts,
+ * asks for and uses until the exit, and what it has that device make. Read by the analysis of a
+ * file, where such things may last.
  */
+import ts from "typescript";
 import { runsOnce } from "./closure-events.ts";
 import type { Problem } from "./flow.ts";
 import type { Owned } from "../program/oracle.ts";
-import { isInLoop } from "../program/syntax.ts";
+import { callSitesOf } from "../program/call-sites.ts";
+import { isExported } from "../program/exported.ts";
+import { calleeNameNode, hasBody, isInLoop, unwrap, type CallLike } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
+import { isForStart } from "../trails/runs-often.ts";
+import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 
 /** Whether what leaks is the device of a main function, or goes with it at the exit. */
@@ -21,9 +26,31 @@ export function isForProgram(
     home !== undefined &&
     makesDevices(cell.owned) &&
     !isInLoop(site.node, home) &&
-    runsOnce(session, home)
+    isOfStart(session, home)
   );
 }
+
+const furthest = 4;
+
+/** Whether a function runs once, as a program starts: at module level, or for one that does. */
+function isOfStart(session: Session, fn: ts.Node, depth = 0): boolean {
+  if (runsOnce(session, fn)) return true;
+  const host = handedTo(fn);
+  if (depth > furthest || !hasBody(fn) || (host && !runsOnceFrom(host, fn))) return false;
+  if (!host && isExported(session.oracle.facts, fn)) return false;
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  const [site, ...others] = host ? [host] : calls;
+  if (!site || others.length > 0 || values.length > 0) return false;
+  const home = enclosingFunction(site);
+  if (home === fn || isInLoop(site, home)) return false;
+  return home === undefined || isOfStart(session, home, depth + 1);
+}
+
+/** `(async () => { … })()`, `.then(() => …)`, `addEventListener("load", () => …)`. */
+const runsOnceFrom = (host: CallLike, fn: ts.Node): boolean =>
+  unwrap(host.expression) === fn ||
+  isForStart(host) ||
+  /^(then|catch|finally)$/.test(calleeNameNode(host)?.text ?? "");
 
 /** Whether devices are among the values of a family, all of which end with theirs. */
 const makesDevices = ({ owner }: Owned): boolean =>
