@@ -133,4 +133,35 @@ reports("what it makes, where all must end", draws(once), [...D, ...D], "reporte
 reports("what it makes again", draws(once, "for (let i = 0; i < 3; i++)"), D);
 reports("what it makes for each click", draws("onclick = () => { void main(); };"), [...D, ...D]);
 
+/** Functions that a main function leads to. */
+const leads = (start: string, exported = ""): string =>
+  "const write = (device: GPUDevice, to: GPUBuffer): void =>\n" +
+  "device.queue.writeBuffer(to, 0, new Float32Array(1));\n" +
+  `${exported} function upload(device: GPUDevice): void {\n` +
+  `const made = device.createBuffer({ size: 4, usage: 1 });\nwrite(device, made); }\n${start}`;
+const asks = "const device = await (await navigator.gpu.requestAdapter())!.requestDevice();";
+const runs = (body: string): string =>
+  `async function main(): Promise<void> { ${asks}\n${body} }\n`;
+const first = `${runs("upload(device);")}void main();`;
+reports("what is made for a main function", leads(first), []);
+reports("what is made for it twice", leads(`${runs("upload(device); upload(device);")}main();`), D);
+reports("what others may make, too", leads(first, "export"), D);
+reports(
+  "what is made in a function that runs there",
+  leads(`(async () => { ${asks}\nupload(device); })();`),
+  [],
+);
+const then = "init().then((device) => { upload(device); });";
+const init = `async function init(): Promise<GPUDevice> { ${asks} return device; }\n`;
+reports("what is made once a device is there", leads(init + then), []);
+reports("what is made when a page is", leads(`${runs("upload(device);")}onload = main;`), [
+  ...D,
+  ...D,
+]);
+reports(
+  "what is made when a page is loaded",
+  leads(`${runs("upload(device);")}addEventListener("load", () => { void main(); });`),
+  [],
+);
+
 test.run();

@@ -17,7 +17,7 @@ import { isGenerated } from "../generated.ts";
 import { resolveSettings } from "../settings.ts";
 import { isReadable } from "./program/checker.ts";
 import type { Facts } from "./program/facts.ts";
-import { freshValues, type FreshValue } from "./fresh/consume.ts";
+import { freshValues, type FreshValue, type Outcome } from "./fresh/consume.ts";
 import { endlessValues, isTold, type EndlessValue } from "./trails/endless-values.ts";
 import type { FunctionPaths } from "./flow/events.ts";
 import { Flow, type Problem } from "./flow/flow.ts";
@@ -29,6 +29,9 @@ import { pilesUp } from "./trails/runs-often.ts";
 import type { Session } from "./session.ts";
 
 type SourceText = Traversable & Readonly<TSESLint.SourceCode>;
+
+/** What becomes of a value that nobody has any more once it is made. */
+const lostAtOnce: ReadonlySet<Outcome> = new Set(["dropped", "forsaken", "leaked", "elements"]);
 
 /** What is known of one file; every part is found when it is first asked for. */
 export class FileAnalysis {
@@ -79,8 +82,10 @@ export class FileAnalysis {
 
   /** Every fresh value of the file and where it goes. */
   get fresh(): readonly FreshValue[] {
-    return (this.freshCache ??= freshValues(this.session, this.file).filter(({ node, owned }) =>
-      pilesUp(this.session, owned, node),
+    return (this.freshCache ??= freshValues(this.session, this.file).filter(
+      ({ node, owned, outcome }) =>
+        pilesUp(this.session, owned, node) &&
+        !(lostAtOnce.has(outcome) && isForProgram(this.session, owned, node)),
     ));
   }
 
@@ -120,7 +125,8 @@ export class FileAnalysis {
 
   private readonly counts = (p: Problem): boolean =>
     p.kind !== "leak" ||
-    (pilesUp(this.session, p.cell.owned, p.site.value) && !isForProgram(this.session, p));
+    (pilesUp(this.session, p.cell.owned, p.site.value) &&
+      !isForProgram(this.session, p.cell.owned, p.site.node));
 }
 
 /** The analyses of all files that are being linted, by syntax tree. */

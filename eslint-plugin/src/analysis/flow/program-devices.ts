@@ -5,7 +5,6 @@
  */
 import ts from "typescript";
 import { runsOnce } from "./closure-events.ts";
-import type { Problem } from "./flow.ts";
 import type { Owned } from "../program/oracle.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { isExported } from "../program/exported.ts";
@@ -15,18 +14,14 @@ import { isForStart } from "../trails/runs-often.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 
-/** Whether what leaks is the device of a main function, or goes with it at the exit. */
-export function isForProgram(
-  session: Session,
-  { cell, site }: Extract<Problem, { kind: "leak" }>,
-): boolean {
-  const home = enclosingFunction(site.node);
+/** Whether what is lost is the device of a program's start, or goes with it at the exit. */
+export function isForProgram(session: Session, owned: Owned, at: ts.Node): boolean {
+  const home = enclosingFunction(at);
   return (
     session.settings.untilExit === "allowed" &&
-    home !== undefined &&
-    makesDevices(cell.owned) &&
-    !isInLoop(site.node, home) &&
-    isOfStart(session, home)
+    makesDevices(owned) &&
+    !isInLoop(at, home) &&
+    (home === undefined || isOfStart(session, home))
   );
 }
 
