@@ -3,7 +3,7 @@
  * asks for and uses until the exit, and what it has that device make. Read by the analysis of a
  * file, where such things may last.
  */
-import ts from "typescript";
+import type ts from "typescript";
 import { runsOnce } from "./closure-events.ts";
 import type { Owned } from "../program/oracle.ts";
 import { callSitesOf } from "../program/call-sites.ts";
