@@ -14,6 +14,8 @@ import type { Owned } from "../program/oracle.ts";
 import { isAnything, isHolder } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { baseOf, hasBody, within, type CallLike } from "../program/syntax.ts";
+import { cleanedEffect } from "./cleaned-effects.ts";
+import { asksForDevice } from "./made-again.ts";
 import { isReplaced, isToReplace } from "./trail-ends.ts";
 import { isDoneAgain, isOfModule } from "./module-tables.ts";
 import type { Path } from "./trail-path.ts";
@@ -55,8 +57,9 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
   if (!enclosingFunction(node) && !isInitial) return [];
   const asksLastEnd = countsAll && owned.owner.policy === "generic";
+  const isOfEffect = isMadeByEffect(session, node);
   return pathsTo(owned).flatMap((path) => {
-    const trail = new Trail(session, owned);
+    const trail = new Trail(session, owned, isOfEffect);
     let where = "nowhere";
     const counts = (end: ts.Node): boolean => {
       if (!asksLastEnd || !isReplaced(session, end, node)) return true;
@@ -70,8 +73,8 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     if (isInTable && !trail.fills.some((at) => isDoneAgain(session, at))) return [];
     const file = node.getSourceFile();
     const place = placeOf(trail, file);
-    const isPlain = owned.owner.policy === "generic" && !countsAll;
-    if (isExcused(session, place, node, isPlain || owned.owner.lost === "repeated")) return [];
+    const mayLast = owned.owner.policy === "generic" && !countsAll && !isOfEffect;
+    if (isExcused(session, place, node, mayLast || owned.owner.lost === "repeated")) return [];
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
       (n) => n.getSourceFile() === file && !isMadeIntoAnother(session, n),
     );
@@ -81,12 +84,18 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
 
 /** Whether a device is asked for, or a value made where its device or an owner's is destroyed. */
 function endsWithDevice(session: Session, node: CallLike): boolean {
-  if (isDevice(session, node)) return true;
+  if (isDevice(session, node)) return cleanedEffect(node) === undefined;
   const around: ts.Node[] = [];
   for (let at = enclosingFunction(node); at; at = enclosingFunction(at)) around.push(at);
   const holder = ts.findAncestor(node, ts.isClassLike);
   if (around.some((at) => endsDevice(session, at))) return true;
   return holder !== undefined && goesWithDevice(session, holder);
+}
+
+/** Whether an effect with a clean-up makes a value on a device that others have. */
+function isMadeByEffect(session: Session, node: ts.Node): boolean {
+  const effect = cleanedEffect(node);
+  return effect !== undefined && !asksForDevice(session, effect);
 }
 
 /** Whether no scope frees a value: it is made outside of any, or as what a scope gives. */

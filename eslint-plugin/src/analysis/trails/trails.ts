@@ -86,10 +86,10 @@ export class Trail {
   readonly #seen = new Map<ts.Node, Set<string>>();
   readonly #queue: (() => void)[] = [];
 
-  constructor(session: Session, owned: Owned) {
+  constructor(session: Session, owned: Owned, isWhole = false) {
     this.session = session;
     this.owned = owned;
-    this.isWhole = session.settings.untilExit === "reported";
+    this.isWhole = isWhole || session.settings.untilExit === "reported";
   }
 
   /**
