@@ -1,6 +1,7 @@
 /**
  * Programs of which the lines marked with `// !` are reported with `recommended`, or with
- * `strict`, and no others. Those about TensorFlow.js are plain JavaScript. Used by the tests that are written so.
+ * `strict`, and no others. Those about TensorFlow.js are plain JavaScript. Used by the tests that
+ * are written so.
  */
 import type { Test } from "uvu";
 import plugin from "../src/index.ts";
