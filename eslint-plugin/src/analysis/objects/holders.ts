@@ -23,6 +23,7 @@ import {
   isTarget,
   memberName,
   someWithin,
+  unwrap,
   wellKnownSymbol,
 } from "../program/syntax.ts";
 
@@ -169,7 +170,21 @@ const pausing = /^(clear|empty|reset|stop|pause|flush|drain|forget|suspend|sweep
 
 /** A method of any other name that may turn out to end all that there is: `retire()`. */
 const isDeed = (name: string, m: ts.MethodDeclaration): boolean =>
-  !name.startsWith("@@") && !pausing.test(name) && !closing.test(name) && takesNothing(m);
+  !name.startsWith("@@") &&
+  !pausing.test(name) &&
+  !closing.test(name) &&
+  takesNothing(m) &&
+  !givesObject(m);
+
+/** `lease() { this.count++; return { end: () => this.settle() }; }`: who gets that ends later. */
+const givesObject = ({ body }: ts.MethodDeclaration): boolean =>
+  body !== undefined &&
+  body.statements.some(
+    (s) =>
+      ts.isReturnStatement(s) &&
+      s.expression !== undefined &&
+      ts.isObjectLiteralExpression(unwrap(s.expression)),
+  );
 
 function endsHeld(
   method: ts.MethodDeclaration,
