@@ -238,7 +238,8 @@ export function followMethod(
   else if (path.length === 0 && bodies.length > 0) {
     const isEnd = effect === "disposes" && bodies.every((body) => endsAll(trail, body));
     const mayGiveItself = session.oracle.ownedAt(call)?.owner === trail.owned.owner;
-    const mayBeEnd = mayEnd(name) || isEnd;
+    const isItsEnd = trail.owned.owner.dispose.methods[0] === name; // `retire()` of such a class
+    const mayBeEnd = mayEnd(name) || isEnd || isItsEnd;
     if (mayBeEnd && effect === "disposes") trail.end(call);
     else if (mayBeEnd || mayGiveItself || bodies.some(isOfItself)) trail.stop();
   } else if (effect === "moves") moved(trail, call, path);
