@@ -9,6 +9,7 @@ import type { Cell } from "./cells.ts";
 import { putValues } from "../program/containers.ts";
 import type { Frame, Verb } from "./events.ts";
 import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
+import { isVisitedInList, visitVerb } from "./mention-events.ts";
 import { effectInside, transferOf } from "../transfer/mention.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
@@ -131,6 +132,8 @@ function captureVerb(session: Session, id: ts.Identifier): Verb | null {
   const owned = session.oracle.ownedAt(id);
   if (!owned || isTarget(id)) return "escape";
   const found = transferOf(session, id, owned);
+  // `[a, b].map((t) => …)`
+  if (isVisitedInList(owned, found.fate)) return visitVerb(session, found.fate);
   const effect = effectInside(session, found);
   if (owned.shape === "record" && isOnlyTakenApart(session, found.fate)) return "use";
   const looks = found.fate.kind === "read" && onlyLooksAt(effect);

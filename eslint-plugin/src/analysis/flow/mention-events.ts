@@ -126,7 +126,7 @@ function follow(
   const visited = visitOfCopy(node);
   if (visited && cell.owned.shape === "many")
     return frame.all(cell, verbFor(session, cell, visited), node, visited.node);
-  if (isVisitedInList(cell, fate))
+  if (isVisitedInList(cell.owned, fate))
     // `[a, b].map((t) => …)`
     return frame.all(cell, verbFor(session, cell, fate), node, fate.node);
   if (fate.literal && fate.kind !== "argument") return handsOn(session, frame, cell, node, fate);
@@ -172,7 +172,10 @@ function follow(
 }
 
 /** Whether a method goes through a list that a value is written in. */
-const isVisitedInList = ({ owned }: Cell, { literal, kind, member, conditional }: Fate): boolean =>
+export const isVisitedInList = (
+  owned: Cell["owned"],
+  { literal, kind, member, conditional }: Fate,
+): boolean =>
   literal !== null &&
   ts.isArrayLiteralExpression(literal) &&
   kind === "receiver" &&
