@@ -76,8 +76,10 @@ export function leakIsOneWay(bits: number, cell: Cell): boolean {
   const { owner, shape, mixed } = cell.owned;
   const places = [...cell.endings];
   if ((bits & ~nil) !== (owned | escaped) || places.length === 0) return false;
-  const { policy, managers } = owner;
-  const isAgreedOn = policy === "protocol" || (policy === "generic" && managers.length > 0);
+  const { policy, managers, types } = owner;
+  const isOfProgram = Array.isArray(types) && types.length === 0; // a class that ends what it holds
+  const isAgreedOn =
+    policy === "protocol" || (policy === "generic" && managers.length > 0) || isOfProgram;
   if (!isAgreedOn || shape !== "one" || mixed) return false;
   return (
     (!(bits & nil) || places.every((at) => isTestedAt(at, cell))) &&
