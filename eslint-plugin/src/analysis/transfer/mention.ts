@@ -9,6 +9,7 @@ import {
   isPromiseMember,
   type ContainerMethod,
 } from "../program/containers.ts";
+import { functionHanded } from "../program/callee.ts";
 import { handedTo } from "./callbacks.ts";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
@@ -115,7 +116,8 @@ class Described implements Mention {
   }
   get container(): ContainerMethod {
     const { member } = this.fate;
-    return containerMethod(member, isCut(this.fate) || isThinnedAt(this.#node, this.fate));
+    const staysWhole = isCut(this.fate) || isThinnedAt(this.#node, this.fate);
+    return containerMethod(member, staysWhole || sumsUp(this.#session, this.fate));
   }
   get held(): boolean {
     return holdsOn(this.#session, this.fate.node as CallLike, this.#owned.owner);
@@ -144,6 +146,16 @@ class Described implements Mention {
   get argument(): Effect {
     return this.#session.effect(this.fate.node as CallLike, this.#node);
   }
+}
+
+/** `ts.reduce((sum, t) => sum + t.size, 0)`: a look at each, for something that nobody owns. */
+function sumsUp(session: Session, { node, member }: Fate): boolean {
+  if (!/^reduce(Right)?$/.test(member) || !ts.isCallExpression(node)) return false;
+  const [first] = node.arguments;
+  const fn = first && functionHanded(session.oracle, first);
+  const each = fn && session.summary(fn).parameters[1];
+  if (!each || each.disposes || each.stores || each.returns) return false;
+  return session.oracle.ownedAt(node) === null;
 }
 
 /** `ts.splice(n)`: takes what comes after some. */
