@@ -13,7 +13,7 @@ import { containerMethod } from "../program/containers.ts";
 import { gathered, givenBy, partGiven, receiverOf, soleName } from "./gathers.ts";
 import { isDetaching, keptBy } from "../transfer/keeps.ts";
 import { isLentAt, namesOver } from "../transfer/lending.ts";
-import { looksAtMapped } from "../transfer/looked-at.ts";
+import { looksAtMapped, onlyLooks } from "../transfer/looked-at.ts";
 import { effectInside, transferOf, type Transfer } from "../transfer/mention.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Owner } from "../../owner.ts";
@@ -21,6 +21,7 @@ import type { Session } from "../session.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 import {
   isTarget,
+  isUsing,
   isUsingList,
   memberName,
   someWithin,
@@ -151,6 +152,7 @@ function follow(
     case "visits":
       return frame.all(cell, verbFor(session, cell, fate), node, fate.node);
     case "aliases":
+      if (isListedToLook(session, cell, fate)) return frame.all(cell, "use", node, fate.node);
       return aliases(frame, cell, node, fate);
     case "passes": {
       const call = fate.node as ts.CallExpression;
@@ -343,6 +345,20 @@ export function visitVerb(session: Session, fate: Fate, owner?: Owner): Verb {
 /** `(x) => x.state`, and not `(x) => scope.attach(x)`. */
 const picks = (fn: ts.Node): boolean =>
   ts.isArrowFunction(fn) && !ts.isBlock(fn.body) && !someWithin(fn.body, ts.isCallExpression);
+
+/** `const all = Object.values(record);`, a list at which the function only takes looks. */
+function isListedToLook(session: Session, { fields }: Cell, { node, conditional }: Fate): boolean {
+  if (!fields || conditional || !ts.isVariableDeclaration(node) || isUsing(node)) return false;
+  const { name } = node;
+  if (!ts.isIdentifier(name) || session.oracle.ownedAt(name)?.shape !== "many") return false;
+  const home = enclosingFunction(node);
+  const isHere = (id: ts.Identifier): boolean => enclosingFunction(id) === home;
+  return (
+    home !== undefined &&
+    referencesTo(session.oracle, node, name, home).every(isHere) &&
+    onlyLooks(session, name, true)
+  );
+}
 
 function aliases(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): void {
   if (fate.kind === "assigned") return assigned(frame, cell, node, fate);
