@@ -343,7 +343,7 @@ export function visitVerb(session: Session, fate: Fate, owner?: Owner): Verb {
 }
 
 /** `(x) => x.state`, and not `(x) => scope.attach(x)`. */
-const picks = (fn: ts.Node): boolean =>
+export const picks = (fn: ts.Node): boolean =>
   ts.isArrowFunction(fn) && !ts.isBlock(fn.body) && !someWithin(fn.body, ts.isCallExpression);
 
 /** `const all = Object.values(record);`, a list at which the function only takes looks. */

@@ -4,6 +4,7 @@
  * it, and what leaves them is lost. Used by `removals.ts` and `replaced-entries.ts`.
  */
 import ts from "typescript";
+import { functionHanded } from "../program/callee.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { putValues } from "../program/containers.ts";
@@ -12,7 +13,7 @@ import { givesPart } from "../lists/left-out.ts";
 import { entryOf } from "../transfer/looked-at.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
 import { fieldSlots } from "../flow/slots.ts";
-import { visitVerb } from "../flow/mention-events.ts";
+import { picks, visitVerb } from "../flow/mention-events.ts";
 import { transferOf } from "../transfer/mention.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
@@ -170,7 +171,31 @@ export function endsElements(session: Session, list: ts.Expression): boolean {
   if (how !== "bound" || !ts.isVariableDeclaration(named) || !ts.isIdentifier(named.name))
     return false;
   const root = enclosingFunction(named) ?? named.getSourceFile();
-  return referencesTo(session.oracle, named, named.name, root).some((id) => ends(session, id));
+  return referencesTo(session.oracle, named, named.name, root).some(
+    (id) => ends(session, id) || endsPicked(session, id),
+  );
+}
+
+/** `const all = xs.map((x) => x.state); for (const t of [a, ...all]) t.dispose();` */
+function endsPicked(session: Session, list: ts.Expression): boolean {
+  const { kind, member, node } = fateOf(list);
+  if (kind !== "receiver" || member !== "map" || !ts.isCallExpression(node)) return false;
+  const [first] = node.arguments;
+  const pick = first && functionHanded(session.oracle, first);
+  const { kind: how, node: at } = fateOf(node);
+  if (!pick || !picks(pick) || how !== "bound" || !ts.isVariableDeclaration(at)) return false;
+  if (!ts.isIdentifier(at.name)) return false;
+  const root = enclosingFunction(at) ?? at.getSourceFile();
+  return referencesTo(session.oracle, at, at.name, root).some(
+    (id) => ends(session, id) || endsInLoop(session, id) || endsInLoop(session, listOf(id)),
+  );
+}
+
+/** The list that `[a, ...xs]` writes, and the mention itself elsewhere. */
+function listOf(mention: ts.Expression): ts.Expression {
+  const { parent } = mention;
+  const isIn = ts.isSpreadElement(parent) && ts.isArrayLiteralExpression(parent.parent);
+  return isIn ? parent.parent : mention;
 }
 
 /** `free(t)`, `for (const t of ts) t.dispose()`. */
