@@ -25,6 +25,7 @@ import {
 } from "../analysis/program/syntax.ts";
 import { madeOver } from "../analysis/objects/made-over.ts";
 import { overwrittenPlaces } from "../analysis/objects/overwritten-places.ts";
+import { replacedParts } from "../analysis/objects/replaced-parts.ts";
 import { refilledFields } from "../analysis/objects/refilled-fields.ts";
 import { replacedEntries } from "../analysis/lists/replaced-entries.ts";
 import { isPattern } from "../analysis/program/pattern-stores.ts";
@@ -152,7 +153,10 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
     }
   },
   last(file, _options, report) {
-    for (const { node, owned } of overwrittenPlaces(file.session, file.file)) {
+    for (const { node, owned } of [
+      ...overwrittenPlaces(file.session, file.file),
+      ...replacedParts(file.session, file.file),
+    ]) {
       const isTold = file.told.some(({ start, end }) => start < node.end && node.getStart() < end);
       if (isTold) continue;
       report({

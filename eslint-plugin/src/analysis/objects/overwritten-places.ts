@@ -334,7 +334,7 @@ function deedOfNames(session: Session, node: ts.VariableDeclaration, depth: numb
 }
 
 /** `if (this.x)`, `this.x === null`, `this.x ?? y`: asks whether there is something. */
-function isTested(mention: ts.Expression): boolean {
+export function isTested(mention: ts.Expression): boolean {
   let node: ts.Node = mention;
   while (ts.isParenthesizedExpression(node.parent) || ts.isNonNullExpression(node.parent))
     node = node.parent;
@@ -345,7 +345,7 @@ function isTested(mention: ts.Expression): boolean {
 }
 
 /** Whether a function calls one of the program, directly or not, of which something holds. */
-function reaches(
+export function reaches(
   session: Session,
   fn: ts.Node,
   holds: (fn: ts.Node) => boolean,
