@@ -10,6 +10,7 @@ import { callsNamed, indexFile, isTestFile, sourcesOf } from "../program/call-in
 import {
   bindingOf,
   callSitesOf,
+  callsByProperty,
   isCommonExport,
   memberOfScript,
   nameOf,
@@ -249,7 +250,7 @@ export class ScopeContext {
     return session.oracle.ownedResult(fn) !== null;
   }
 
-  /** `const { f } = make()`, where `make` returns `{ f }`: `f` is where it is called. */
+  /** What `make` returns, `{ f }`: `f` is where it is called, `const { f } = make(); f()`. */
   private ofTakenOut(
     session: Session,
     value: ts.Node,
@@ -261,7 +262,13 @@ export class ScopeContext {
       .filter((call) => isTakenFrom(session, call, maker))
       .map((call) => this.stateAt(session, call));
     if (states.includes("out")) return "out";
+    if (!isEntry(session, maker)) states.push(...this.statesByProperty(session, value));
     return states.length > 0 && states.every((s) => s === "in") ? "in" : undefined;
+  }
+
+  /** `const made = make(); made.f()`. */
+  private statesByProperty(session: Session, value: ts.Node): (ScopeState | "never")[] {
+    return callsByProperty(session.oracle, value).map((call) => this.stateAt(session, call));
   }
 
   /**
