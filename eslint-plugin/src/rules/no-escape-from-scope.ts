@@ -32,7 +32,7 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
   },
   defaults: {},
   check(file, _options, report) {
-    for (const escape of escapesOf(file.session, file.fresh, file.problems)) {
+    for (const escape of escapesOf(file.session, file.file, file.fresh, file.problems)) {
       const { how, mark, name, scope } = escape;
       const { noun, keep } = escape.owned.owner;
       const cure =

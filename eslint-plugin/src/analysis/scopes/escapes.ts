@@ -13,6 +13,7 @@ import type { Problem } from "../flow/flow.ts";
 import { scopeAround, type OpenScope } from "./open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
+import { keptForCallers, type KeptForCallers } from "./kept-for-callers.ts";
 import { keptInside, makerKeeps, mentionedLater, rescued, usedUpInside } from "./rescues.ts";
 import type { Session } from "../session.ts";
 import { calleeNameNode, isAsync, rootOf } from "../program/syntax.ts";
@@ -35,6 +36,7 @@ type Way = Pick<Escape, "how" | "name">;
 /** Every value of a file that outlives its scope. */
 export function escapesOf(
   session: Session,
+  file: ts.SourceFile,
   fresh: readonly FreshValue[],
   problems: readonly Problem[],
 ): Escape[] {
@@ -42,6 +44,7 @@ export function escapesOf(
   const found = [
     ...fresh.map((value) => unnamed(session, value)),
     ...leaving.map((problem) => named(session, problem)),
+    ...keptForCallers(session, file).map(ofCallers),
   ];
   return found.filter((e) => e !== null && !isExempt(session, e)) as Escape[];
 }
@@ -54,6 +57,13 @@ function isExempt({ oracle }: Session, { at, owned }: Escape): boolean {
   const fn = callback && functionHanded(oracle, callback);
   const made = fn ? returnsOf(fn) : [at];
   return outsideScopes.length > 0 && made.every((v) => outsideScopes.includes(oracle.typeName(v)));
+}
+
+/** What the scopes of those who call a function free. */
+function ofCallers({ value, table, owned, fn }: KeptForCallers): Escape {
+  const scope = { region: fn, opening: fn, variable: null, movesResultOut: false };
+  const mark = { start: value.getStart(), end: value.getEnd() };
+  return { how: "pushed", name: table.getText(), mark, at: value, owned, scope };
 }
 
 const isScoped = ({ owner, shape }: Owned): boolean =>
