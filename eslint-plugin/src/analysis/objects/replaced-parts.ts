@@ -1,5 +1,5 @@
 /**
- * Replaced parts: a field of an object that a function or a script has made and uses, which is given
+ * Replaced parts: a field of an object that a function or a script has made and uses, which gets
  * something else: `const box = new Box(); …; box.model = older;`, where the class makes what the
  * field holds at first, and ends it. What it held is lost. Used by the rule about overwritten
  * values; a new object that nothing was done with yet is in `made-over.ts`, one that the function
@@ -42,7 +42,7 @@ export function replacedParts(session: Session, file: ts.SourceFile): LostStore[
   });
 }
 
-/** The `new Box()` of `const box = new Box()`, of a class of the program, that others do not have. */
+/** The `new Box()` of `const box = new Box()`, which other files do not have. */
 function newIn(declaration: ts.Declaration | undefined): ts.NewExpression | undefined {
   if (!declaration || !ts.isVariableDeclaration(declaration) || !declaration.initializer)
     return undefined;

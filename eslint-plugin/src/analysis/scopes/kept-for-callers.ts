@@ -1,8 +1,8 @@
 /**
  * Kept for callers: what a function makes and keeps in a table, `known.set(key, x)`, while all who
- * call it have a scope open, which frees it: the next who asks gets a dead value. The table was made
- * where no scope was, and who has it ends what it holds by hand, also where no scope is. Used by
- * `escapes.ts`, which itself looks at the scopes of the function alone.
+ * call it have a scope open, which frees it: the next who asks gets a dead value. The table was
+ * made where no scope was, and who has it ends what it holds by hand, also where no scope is. Used
+ * by `escapes.ts`, which itself looks at the scopes of the function alone.
  */
 import ts from "typescript";
 import {
