@@ -13,6 +13,7 @@ import { pilesUp } from "../analysis/trails/runs-often.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import { livesInLoop } from "../analysis/flow/endless-loops.ts";
 import { endsDevice } from "../analysis/objects/endings.ts";
+import { leftParameters } from "../analysis/transfer/left-parameters.ts";
 import { lasts } from "../analysis/transfer/keeps.ts";
 import { halfEnded } from "../analysis/objects/half-ended.ts";
 import { leftFields } from "../analysis/objects/left-fields.ts";
@@ -102,6 +103,15 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
         mark: markOf(value),
         messageId: "never",
         data: { variable: label, ended: ended(owned.owner), cure: `call \`${end}()\`` },
+      });
+    }
+    for (const { name, owned, exit } of leftParameters(file.session, file.file)) {
+      const { owner } = owned;
+      const data = { variable: name.text, ended: ended(owner), line: exit, how: wordFor(exit) };
+      report({
+        mark: spanOf(name),
+        messageId: "sometimes",
+        data: { ...data, cure: `${toEnd(owner)} it` },
       });
     }
     for (const {
