@@ -54,7 +54,7 @@ function newIn(declaration: ts.Declaration | undefined): ts.NewExpression | unde
 
 /** Whether a class makes what its field holds at first, where it is declared or in any case. */
 function isMadeAtFirst(session: Session, field: ts.Declaration, name: string): boolean {
-  if (field.getSourceFile().isDeclarationFile) return false;
+  if (field.getSourceFile().isDeclarationFile || ts.isAccessor(field)) return false;
   const isFresh = (value: ts.Expression): boolean => session.freshness(value) === "fresh";
   if (ts.isPropertyDeclaration(field) && field.initializer) return isFresh(field.initializer);
   const holder = ts.findAncestor(field, ts.isClassLike);
