@@ -1,11 +1,12 @@
 /**
  * Made with: what a resource is made with may say that somebody else ends it: a signal that ends it
- * when it aborts, or a descriptor that the caller opened and closes. Used by `is-fresh.ts`, for
- * resources about which nobody agreed on a protocol.
+ * when it aborts, a descriptor that the caller opened and closes, or somebody who keeps it from then
+ * on. Used by `is-fresh.ts`, for resources about which nobody agreed on a protocol.
  */
 import ts from "typescript";
 import { isAnything, isLoose, type Owner } from "../../owner.ts";
 import { enclosingFunction } from "./fate.ts";
+import { wholesIn } from "./handed-this.ts";
 import { isOwed } from "./owed.ts";
 import type { Session } from "../session.ts";
 import { baseOf, memberName, unwrap } from "../program/syntax.ts";
@@ -18,13 +19,22 @@ export const namesDescriptor = (name: string): boolean => descriptor.test(name);
 /** Whether what `new` makes is ended by another hand than that of who makes it. */
 export function endedByOthers(session: Session, made: ts.NewExpression, owner: Owner): boolean {
   if (!isLoose(owner)) return false;
-  if (needsNoEnd(session, made)) return true;
+  if (needsNoEnd(session, made) || isKeptWhenMade(session, made)) return true;
   const given = (made.arguments ?? []).map(unwrap);
   if (given[0]?.kind === ts.SyntaxKind.ThisKeyword && given.length === 1) return true; // a view
   const isGiven = given.some(
     (argument, at) => isSignal(session, argument) || isDescriptor(session, made, argument, at),
   );
   return isGiven || (isAnything(owner) && !isOwed(session, made));
+}
+
+/** `constructor(world) { world.add(this); }`, where the world keeps what is added. */
+function isKeptWhenMade(session: Session, made: ts.NewExpression): boolean {
+  const { body } = session.oracle.callee(made);
+  if (!body || !ts.isConstructorDeclaration(body)) return false;
+  return session.oracle.facts
+    .of(body, wholesIn)
+    .some((self) => /^(stores|takes)$/.test(session.transfer(self as ts.Expression).effect));
 }
 
 /** `class Constant extends Handle { dispose() {} }`: an end that does nothing any more. */
