@@ -1,6 +1,6 @@
 /**
  * Made with: what a resource is made with may say that somebody else ends it: a signal that ends it
- * when it aborts, a descriptor that the caller opened and closes, or somebody who keeps it from then
+ * when it aborts, a descriptor that the caller opened and closes, somebody who keeps it from then
  * on. Used by `is-fresh.ts`, for resources about which nobody agreed on a protocol.
  */
 import ts from "typescript";
