@@ -68,7 +68,10 @@ function handedFor(
   );
 }
 
-/** The functions that an expression gives: itself, what a name stands for, what a call returns. */
+/**
+ * The functions that an expression gives: itself, what a name stands for, what a call returns,
+ * those of a choice, those in a table.
+ */
 function givenBy(
   oracle: Oracle,
   expression: ts.Expression,
@@ -81,10 +84,39 @@ function givenBy(
     const source = oracle.declarationAt(bare);
     return source && functionsOf(oracle, source, depth + 1);
   }
+  if (ts.isConditionalExpression(bare))
+    return all([bare.whenTrue, bare.whenFalse].map((arm) => givenBy(oracle, arm, depth)));
+  if (ts.isElementAccessExpression(bare)) return listedIn(oracle, bare, depth);
   if (!ts.isCallExpression(bare) || depth > furthest) return undefined;
   const { body } = oracle.callee(bare);
   if (!body) return undefined;
   return all(oracle.facts.of(body, returnsOf).map((at) => givenBy(oracle, at, depth + 1)));
+}
+
+/** `kernels["relu"]`, `kernels[name]` of a constant that is written out: that one, or all. */
+function listedIn(
+  oracle: Oracle,
+  { expression, argumentExpression: key }: ts.ElementAccessExpression,
+  depth: number,
+): readonly FunctionWithBody[] | undefined {
+  const base = unwrap(expression);
+  const source = ts.isIdentifier(base) ? oracle.declarationAt(base) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !source.initializer) return undefined;
+  if ((ts.getCombinedNodeFlags(source) & ts.NodeFlags.Const) === 0) return undefined;
+  const table = unwrap(source.initializer);
+  if (!ts.isObjectLiteralExpression(table)) return undefined;
+  const wanted = ts.isStringLiteralLike(key) ? key.text : undefined;
+  const named = table.properties.filter(
+    ({ name }) => wanted === undefined || !name || memberName(name) === wanted,
+  );
+  return all(
+    named.map((property) => {
+      if (hasBody(property)) return [property];
+      return ts.isPropertyAssignment(property)
+        ? givenBy(oracle, property.initializer, depth + 1)
+        : undefined;
+    }),
+  );
 }
 
 /** All of some lists, unless one is not known. */

@@ -15,7 +15,7 @@ import { holdsListed, holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
 import { isLentTo, namesOver, parameterName, pathWithin } from "./lending.ts";
 import type { Callee, Owned } from "../program/oracle.ts";
-import { implementationsSeen } from "../program/possible-callees.ts";
+import { functionsOf, implementationsSeen } from "../program/possible-callees.ts";
 import { ownedMember } from "../program/ownership.ts";
 import type { ParameterEffect, Session } from "../session.ts";
 import { fieldEffect } from "./summary.ts";
@@ -129,11 +129,17 @@ class Described implements Argument {
     return isEndedAfter(this.#session, this.#call, this.#node, this.#owned);
   }
 
-  /** `pass.apply(t)`, where all that write such a method only look, as the protocol asks. */
+  /**
+   * `pass.apply(t)`, where all that write such a method only look, as the protocol asks, and
+   * `augment(t)` of a constant for which a function is made, `const augment = compose(a, b)`.
+   */
   #isLentToAll(): boolean {
     const { declaration } = this.#callee;
     if (!declaration || this.#owned.owner.policy !== "protocol") return false;
-    const all = implementationsSeen(this.#session.oracle, declaration);
+    const { oracle } = this.#session;
+    const all = ts.isVariableDeclaration(declaration)
+      ? functionsOf(oracle, declaration)
+      : implementationsSeen(oracle, declaration);
     const looks = (fn: FunctionWithBody): boolean =>
       bodyEffect(this.#session, fn, this.#place, this.#node, this.#owned) === "borrows";
     const possible = all?.filter((fn) => !this.#isOfOtherType(fn)) ?? [];
