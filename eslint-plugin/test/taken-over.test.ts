@@ -97,6 +97,70 @@ export async function ended(most: number): Promise<void> {
 );
 
 finds(
+  "fields of what is yielded",
+  `import { type Tensor, scoped } from "tenure";
+interface Shot { id: string; image: Tensor; mask: Tensor }
+type Stage = (x: Tensor) => Tensor;
+declare function shots(): AsyncGenerator<Shot>;
+const seen = new Set<string>();
+const compose = (...stages: Stage[]): Stage => (x) =>
+  scoped(() => stages.reduce((y, stage) => stage(y), x.alias()));
+const flip: Stage = (x) => x.flip(0);
+const augment = compose(flip, seen.size > 3 ? flip : (x) => x.neg());
+export async function leaves(limit: number): Promise<number> {
+  let sum = 0;
+  for await (const shot of shots()) { // !
+    using wide = augment(shot.image);
+    sum += await wide.item();
+    if (sum > limit) break;
+    shot.image.dispose();
+    shot.mask.dispose();
+  }
+  return sum;
+}
+export async function ends(limit: number): Promise<void> {
+  let sum = 0;
+  for await (const shot of shots()) {
+    sum += shot.image.size;
+    shot.image.dispose();
+    shot.mask.dispose();
+    if (sum > limit) break;
+  }
+}
+export async function keeps(kept: Shot[]): Promise<void> {
+  for await (const shot of shots()) {
+    if (seen.has("all")) {
+      kept.push(shot);
+      continue;
+    }
+    shot.image.dispose();
+    shot.mask.dispose();
+  }
+}
+function drop({ image, mask }: Shot): void {
+  image.dispose();
+  mask.dispose();
+}
+export async function drops(): Promise<void> {
+  for await (const shot of shots()) {
+    if (seen.has("all")) {
+      drop(shot);
+      continue;
+    }
+    shot.image.dispose();
+    shot.mask.dispose();
+  }
+}
+export async function asks(): Promise<void> {
+  for await (const shot of shots()) {
+    if (shot.id === "") continue;
+    shot.image.dispose();
+    shot.mask.dispose();
+  }
+}`,
+);
+
+finds(
   "what every caller gives for good",
   `let canvas = null;
 function show(image) { // !

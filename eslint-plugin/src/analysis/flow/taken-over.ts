@@ -20,8 +20,16 @@ import { onlyLooksAt } from "../transfer/transfer.ts";
 /** A variable that is never written again. */
 type Named = (ts.VariableDeclaration | ts.BindingElement) & { name: ts.Identifier };
 
-/** Whether a constant that is not made here is the function's own nevertheless. */
-export function isTakenOver(session: Session, declaration: ts.Node, owned: Owned): boolean {
+/**
+ * Whether a constant that is not made here is the function's own nevertheless, or a field of it:
+ * `for await (const shot of shots()) { …; shot.image.dispose(); }`.
+ */
+export function isTakenOver(
+  session: Session,
+  declaration: ts.Node,
+  owned: Owned,
+  field?: string,
+): boolean {
   if (!isNamed(declaration) || owned.shape !== "one") return false;
   const whole = ts.isBindingElement(declaration)
     ? ts.walkUpBindingElementsAndPatterns(declaration)
@@ -33,13 +41,20 @@ export function isTakenOver(session: Session, declaration: ts.Node, owned: Owned
   const block = loop ? loop.statement : whole.parent.parent.parent;
   if (!ts.isBlock(block)) return false;
   const mentions = referencesTo(session.oracle, declaration, declaration.name, home);
-  const end = mentions.find((id) => endsHere(session, id, owned) && isLastOf(id, block));
+  const end = mentions.find((id) => {
+    const part = field === undefined ? id : fieldAt(id, field);
+    return part !== undefined && endsHere(session, part, owned) && isLastOf(id, block);
+  });
   if (!end) return false;
   const names = boundNames(whole.name, whole).map(({ id }) => id.text);
   return !block.statements.some(
     (s) => s.pos > whole.pos && s.pos < end.pos && asksAbout(s, [...names, ...givenFrom(whole)]),
   );
 }
+
+/** `shot.image`, where a mention of `shot` is asked for that field. */
+const fieldAt = ({ parent }: ts.Identifier, field: string): ts.Expression | undefined =>
+  ts.isPropertyAccessExpression(parent) && parent.name.text === field ? parent : undefined;
 
 /** `const [r, g] = parts;`, after which nobody ends `parts` as a whole. */
 export function isLastUse(

@@ -205,8 +205,11 @@ function loopVariable(
   if (fresh || isTakenOver(session, node, cell.owned))
     return frame.own(cell, loop.expression, node, true, cell.owned.nullable);
   cell.isLent = true;
-  for (const target of [cell, ...(cell.fields?.values() ?? [])])
-    setUnowned(frame, target, "borrowed", node);
+  setUnowned(frame, cell, "borrowed", node);
+  for (const [name, field] of cell.fields ?? [])
+    if (isTakenOver(session, node, field.owned, name))
+      frame.own(field, expression, node, true, field.owned.nullable);
+    else setUnowned(frame, field, "borrowed", node);
 }
 
 function destructure(

@@ -58,7 +58,7 @@ const isConstant = (node: ts.Declaration): node is Constant =>
   (ts.getCombinedNodeFlags(node) & ts.NodeFlags.Const) !== 0;
 
 /** Whether a mention of a variable ends what it holds, whatever that is. */
-export function endsHere(session: Session, id: ts.Identifier, owned: Owned): boolean {
+export function endsHere(session: Session, id: ts.Expression, owned: Owned): boolean {
   const { kind, member, node, conditional } = fateOf(id);
   if (conditional) return false;
   if (kind === "receiver") return isDisposer(owned, member);
