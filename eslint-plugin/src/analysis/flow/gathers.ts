@@ -7,6 +7,7 @@ import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Frame } from "./events.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
+import { isPresenceFilter } from "../program/containers.ts";
 import { endsByName } from "../transfer/looked-at.ts";
 import type { Session } from "../session.ts";
 import { referencesTo } from "../program/references.ts";
@@ -86,7 +87,7 @@ export const givenBy = (node: ts.Node): ts.Expression | undefined =>
 
 /**
  * The first mention of the one variable that a value is, whichever way it is taken: `t`, `[t]`,
- * `isArray(t) ? t : [t]`, `ts.sort()`.
+ * `isArray(t) ? t : [t]`, `ts.sort()`, `ts.filter(Boolean)`.
  */
 export function soleName(value: ts.Expression): ts.Identifier | undefined {
   const bare = unwrap(value);
@@ -98,7 +99,7 @@ export function soleName(value: ts.Expression): ts.Identifier | undefined {
       : undefined;
   }
   if (ts.isCallExpression(bare) && ts.isPropertyAccessExpression(bare.expression))
-    return /^(sort|reverse)$/.test(bare.expression.name.text)
+    return /^(sort|reverse)$/.test(bare.expression.name.text) || isPresenceFilter(bare)
       ? soleName(bare.expression.expression)
       : undefined;
   if (!ts.isConditionalExpression(bare)) return undefined;

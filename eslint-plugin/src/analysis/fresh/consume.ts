@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
+import { isPresenceFilter } from "../program/containers.ts";
 import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { callFreshness, lendsOnly, readIsFresh, returnedArgument } from "./is-fresh.ts";
 import { keptBy, lasts } from "../transfer/keeps.ts";
@@ -65,6 +66,7 @@ function freshCall(session: Session, call: CallLike): Owned | null {
   // an element nobody takes: see `removals.ts`
   const removes = callee.builtin && ["pop", "shift", "splice"].includes(callee.name);
   if (removes && fateOf(call).kind === "dropped") return null;
+  if (isPresenceFilter(call)) return null; // what it gives is made elsewhere
   if (ts.isCallExpression(call) && keptBy(session, call, callee, owned)) return null;
   if (callee.body && callee.member === undefined && returnedArgument(session, call, callee.body))
     return null; // what it returns was made elsewhere

@@ -6,6 +6,7 @@
  */
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
+import { isPresenceFilter } from "../program/containers.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import { asksForEnded } from "./ended-signs.ts";
 import { effectInside } from "../transfer/mention.ts";
@@ -96,7 +97,7 @@ export function leavesSome(session: Session, call: ts.CallExpression): boolean {
   const [first] = call.arguments;
   if (!callee.builtin || !first) return false;
   if (callee.name === "slice") return call.arguments.length > 1 || first.getText() !== "0";
-  if (callee.name !== "filter") return false;
+  if (callee.name !== "filter" || isPresenceFilter(call)) return false;
   const test = functionHanded(session.oracle, first);
   if (!test || knowsElements(session, test) || asksForEnded(session, test)) return false;
   return onlyAsks(test) || !speaksOfEnding(session, test);

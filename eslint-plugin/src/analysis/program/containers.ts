@@ -4,7 +4,7 @@
  * place where such names are listed; `transfer.ts` reads it.
  */
 import ts from "typescript";
-import { isTarget } from "./syntax.ts";
+import { isNullish, isTarget, unwrap } from "./syntax.ts";
 
 /**
  * What a method does to the values of its container. `receives`: puts its arguments in; `visits`:
@@ -65,6 +65,36 @@ export const puts = (name: string): boolean => containerMethod(name) === "receiv
 /** The arguments of such a method that become values: a map's key does not. */
 export const putValues = <T>(method: string, args: readonly T[]): readonly T[] =>
   method === "set" ? args.slice(1) : args;
+
+/** `xs.filter((x) => x !== null)`, `xs.filter(Boolean)`: leaves out nothing that anybody owns. */
+export function isPresenceFilter(call: ts.Node): boolean {
+  if (!ts.isCallExpression(call) || !ts.isPropertyAccessExpression(call.expression)) return false;
+  const [test, ...more] = call.arguments;
+  if (call.expression.name.text !== "filter" || !test || more.length > 0) return false;
+  const bare = unwrap(test);
+  if (!ts.isArrowFunction(bare)) return bare.getText() === "Boolean";
+  const [parameter] = bare.parameters;
+  if (!parameter || !ts.isIdentifier(parameter.name) || ts.isBlock(bare.body)) return false;
+  return asksForPresence(unwrap(bare.body), parameter.name.text);
+}
+
+/** `x`, `!!x`, `x != null`, `x !== null && x !== undefined`. */
+function asksForPresence(test: ts.Expression, name: string): boolean {
+  if (ts.isIdentifier(test)) return test.text === name;
+  if (ts.isPrefixUnaryExpression(test))
+    return ts.isPrefixUnaryExpression(test.operand) && test.operand.operand.getText() === name;
+  if (!ts.isBinaryExpression(test)) return false;
+  const { left, right } = test;
+  switch (test.operatorToken.kind) {
+    case ts.SyntaxKind.AmpersandAmpersandToken:
+      return [left, right].every((part) => asksForPresence(unwrap(part), name));
+    case ts.SyntaxKind.ExclamationEqualsToken:
+    case ts.SyntaxKind.ExclamationEqualsEqualsToken:
+      return left.getText() === name && isNullish(right);
+    default:
+      return false;
+  }
+}
 
 /** `then`, `catch` and `finally` belong to the promise, not to what it gives. */
 export const isPromiseMember = (name: string): boolean =>

@@ -6,6 +6,7 @@ import ts from "typescript";
 import {
   builtinArgument,
   containerMethod,
+  isPresenceFilter,
   isPromiseMember,
   type ContainerMethod,
 } from "../program/containers.ts";
@@ -115,7 +116,8 @@ class Described implements Mention {
     return callsDisposeSymbol(this.fate);
   }
   get container(): ContainerMethod {
-    const { member } = this.fate;
+    const { member, node } = this.fate;
+    if (isPresenceFilter(node)) return "views";
     const staysWhole = isCut(this.fate) || isThinnedAt(this.#node, this.fate);
     return containerMethod(member, staysWhole || sumsUp(this.#session, this.fate));
   }
