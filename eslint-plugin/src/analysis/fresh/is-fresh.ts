@@ -4,10 +4,9 @@
  * over the owner's default.
  */
 import ts from "typescript";
-import { soundsLikeDisposal } from "../transfer/disposes.ts";
 import { isAnything, isHolder, type CalleeSpecifier, type Owner } from "../../owner.ts";
-import { implementationsOf } from "../program/possible-callees.ts";
 import { callSitesOf } from "../program/call-sites.ts";
+import { isPresenceFilter } from "../program/containers.ts";
 import { functionHanded } from "../program/callee.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { partFreshness } from "./fresh-parts.ts";
@@ -15,6 +14,7 @@ import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "../transfer/holding.ts";
 import { holdsNothing } from "../objects/holds-nothing.ts";
 import { joinAll } from "./join.ts";
+import { isMadeByAll } from "./made-by-all.ts";
 import { keptBy, scopeCallback } from "../transfer/keeps.ts";
 import { endedByOthers } from "../transfer/made-with.ts";
 import { nameGates } from "../program/names.ts";
@@ -25,7 +25,6 @@ import { isSoleElement } from "../lists/unreached.ts";
 import {
   hasBody,
   isNullish,
-  memberName,
   someWithin,
   unwrap,
   valuesOf,
@@ -191,24 +190,6 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   }
   return isMadeByAll(session, callee) ? "fresh" : defaultFreshness(session, callee, owned);
 }
-
-/**
- * A member of an interface or of an abstract class of the program, where all that go by its name
- * there make a value.
- */
-function isMadeByAll(session: Session, { declaration, name }: Callee): boolean {
-  const isAbstract = declaration && ts.isMethodDeclaration(declaration) && !declaration.body;
-  if (!declaration || !(isAbstract || ts.isTypeElement(declaration))) return false;
-  const { parent } = declaration;
-  if (isAbstract && ts.isClassLike(parent) && parent.members.some(mayFree)) return false;
-  if (declaration.getSourceFile().isDeclarationFile) return false;
-  const all = implementationsOf(session.oracle, name);
-  return all.length > 0 && all.every((fn) => session.summary(fn).result === "fresh");
-}
-
-/** `abstract free(): void`, which may end in a heir what another method makes. */
-const mayFree = (member: ts.ClassElement): boolean =>
-  ts.isMethodDeclaration(member) && !member.body && soundsLikeDisposal(memberName(member.name));
 
 /** Whether what a function gives is owed an end, where no protocol says so. */
 const isSurelyOwed = (session: Session, call: CallLike, callee: Callee, owned: Owned): boolean =>
@@ -385,6 +366,7 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
       return isOwn(session, receiver, true) ? "fresh" : "unknown";
     case "slice":
     case "filter":
+      if (receiver && isPresenceFilter(call)) return freshness(session, receiver);
       return isOwn(session, receiver, false) ? "fresh" : "unknown";
     case "concat":
       return [receiver, ...(call.arguments ?? [])].every((v) => isOwn(session, v, false))
