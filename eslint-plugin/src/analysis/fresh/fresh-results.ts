@@ -10,6 +10,7 @@ import { effectInside } from "../transfer/mention.ts";
 import { guarded, onlyUsed } from "./fresh-variables.ts";
 import { givesAway } from "../transfer/gives-away.ts";
 import { joinAll } from "./join.ts";
+import { isMadeInLoop } from "./made-in-loops.ts";
 import type { Oracle } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Freshness, Session } from "../session.ts";
@@ -144,7 +145,8 @@ export function resultFreshness(
     values.map((v) => {
       if (isKept(session, fn, v)) return "unknown";
       const found = guarded(session, v);
-      return found !== "fresh" && givesAway(session, fn, v) ? "fresh" : found;
+      const isNew = found === "mixed" && isMadeInLoop(session, v);
+      return isNew || (found !== "fresh" && givesAway(session, fn, v)) ? "fresh" : found;
     }),
   );
 }
