@@ -11,6 +11,7 @@ import { referencesTo } from "../program/references.ts";
 import { joinAll } from "../fresh/join.ts";
 import type { Freshness, Session } from "../session.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
+import { isKeptForGood, keptBy } from "../transfer/keeps.ts";
 import { areApart } from "../program/ways.ts";
 
 /**
@@ -22,6 +23,7 @@ export function freshnessGiven(
   node: ts.ClassLikeDeclaration,
   value: ts.Expression,
 ): Freshness {
+  if (isTakenForGood(session, value)) return "fresh";
   const whole = session.freshness(value);
   if (whole === "fresh" && isEndedByName(session, value)) return "never";
   if (whole === "fresh" || whole === "never") return whole;
@@ -30,6 +32,21 @@ export function freshnessGiven(
   if (given.length === 0 || arms.some(isAssignment)) return whole; // `given ?? (this.own = make())`
   const others = arms.filter((arm) => !given.includes(arm) && !isNullish(arm));
   return others.length === 0 ? "never" : joinAll(others.map((arm) => session.freshness(arm)));
+}
+
+/**
+ * `this.keys = keys.detachFromScope();` of a parameter: who takes a value out of every scope, to
+ * keep it, has to end it.
+ */
+function isTakenForGood(session: Session, value: ts.Expression): boolean {
+  const { oracle } = session;
+  const call = unwrap(value);
+  const owned = ts.isCallExpression(call) ? oracle.ownedAt(call) : null;
+  if (!ts.isCallExpression(call) || owned?.owner.policy !== "protocol") return false;
+  if (!isKeptForGood(session, call, owned.owner)) return false;
+  const kept = keptBy(session, call, oracle.callee(call), owned);
+  const source = kept && oracle.declarationAt(unwrap(kept));
+  return source !== undefined && ts.isParameter(source);
 }
 
 /** `this.mapped = b; … b.destroy();`: on the same way, by the name that it was given by. */
