@@ -161,6 +161,83 @@ export async function asks(): Promise<void> {
 );
 
 finds(
+  "what is found in a table and taken out of it",
+  `import { type Tensor, ones } from "tenure";
+class Session implements Disposable {
+  readonly state = ones([2]);
+  ticks = 0;
+  [Symbol.dispose](): void { this.state.dispose(); }
+}
+export class Relay implements Disposable {
+  readonly #sessions = new Map<string, Session>();
+  readonly #masks = new Map<string, Tensor>();
+  join(id: string): void {
+    if (this.#sessions.has(id)) return;
+    this.#sessions.set(id, new Session());
+    this.#masks.set(id, ones([3]));
+  }
+  leave(id: string, quiet: boolean): void {
+    const session = this.#sessions.get(id); // !
+    if (!session) return;
+    this.#sessions.delete(id);
+    if (session.ticks > 3 && quiet) return;
+    session[Symbol.dispose]();
+  }
+  part(id: string, quiet: boolean): void {
+    const mask = this.#masks.get(id); // !
+    this.#masks.delete(id);
+    if (!quiet) mask?.dispose();
+  }
+  ends(id: string): void {
+    const mask = this.#masks.get(id);
+    this.#masks.delete(id);
+    mask?.dispose();
+    const session = this.#sessions.get(id);
+    if (!session) return;
+    session[Symbol.dispose]();
+    this.#sessions.delete(id);
+  }
+  moves(id: string, to: string, kept: boolean): void {
+    const session = this.#sessions.get(id);
+    if (!session) return;
+    this.#sessions.delete(id);
+    if (kept) this.#sessions.set(to, session);
+    else session[Symbol.dispose]();
+  }
+  takes(id: string): Tensor | undefined {
+    const mask = this.#masks.get(id);
+    this.#masks.delete(id);
+    if (!mask || mask.size < 3) return mask;
+    mask.dispose();
+    return undefined;
+  }
+  [Symbol.dispose](): void {
+    for (const s of this.#sessions.values()) s[Symbol.dispose]();
+    for (const m of this.#masks.values()) m.dispose();
+  }
+}
+export function shelf() {
+  const all = new Map<string, Tensor>();
+  return {
+    add(key: string, x: Tensor): void {
+      all.get(key)?.dispose();
+      all.set(key, x.neg());
+    },
+    drop(key: string, wanted: boolean): void {
+      const t = all.get(key); // !
+      if (t === undefined) return;
+      all.delete(key);
+      if (wanted) return;
+      t.dispose();
+    },
+    end(): void {
+      for (const t of all.values()) t.dispose();
+    },
+  };
+}`,
+);
+
+finds(
   "what every caller gives for good",
   `let canvas = null;
 function show(image) { // !

@@ -20,6 +20,7 @@ import {
 } from "./slot-events.ts";
 import { Slots } from "./slots.ts";
 import { ownAnswer } from "./answers.ts";
+import { takenEntry } from "./taken-entries.ts";
 import { takenParameters } from "./taken-over.ts";
 import { assignmentEvents, callEvents, declaratorEvents, defaultEvents } from "./value-events.ts";
 
@@ -225,6 +226,7 @@ class PathReader {
       case "NewExpression":
         if (!ts.isCallExpression(at) && !ts.isNewExpression(at)) break;
         callEvents(this.#session, frame, at);
+        takenEntry(this.#session, frame, at);
         slotCallEvents(this.#session, frame, at);
         break;
       case "AssignmentPattern":
