@@ -78,7 +78,8 @@ export function rescued(session: Session, left: ts.Identifier, scope: OpenScope)
   if (!declaration || !name || !ts.isIdentifier(name)) return true;
   return referencesTo(session.oracle, declaration, name, scope.region).some((id) => {
     const { effect, fate } = session.transfer(id);
-    if (effect === "moves" || effect === "disposes" || fate.kind === "returned") return true;
+    if (effect === "disposes") return !isBefore(id, left); // what was there until now
+    if (effect === "moves" || fate.kind === "returned") return true;
     return fate.kind === "argument" && effect !== "borrows" && session.oracle.ownedAt(id) !== null;
   });
 }
