@@ -349,6 +349,7 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
     if (!session.oracle.ownedAt(argument)) continue;
     const bare = unwrap(argument);
     const moved = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
+    if (moved?.kind === "using") continue; // its block ends it, not the list
     const found = session.freshness(argument);
     const isMoved =
       moved?.kind === "local" &&
