@@ -54,6 +54,7 @@ import {
 import { fieldsGivenOrMade } from "../analysis/transfer/given-or-made.ts";
 import { dueAt } from "../analysis/objects/pauses.ts";
 import type { Session } from "../analysis/session.ts";
+import { movedLists } from "../analysis/objects/moved-lists.ts";
 import { takenFields } from "../analysis/objects/taken-fields.ts";
 import { isUsedThere } from "../analysis/transfer/used-there.ts";
 import { isAsync, baseOf, memberName, unwrap } from "../analysis/program/syntax.ts";
@@ -207,7 +208,8 @@ function checkClass(
   const all = ownedMembers(file.session, node);
   checkEmpty(file, node, all, report);
   const members = all.filter((m) => !isManaged(file.session, node, m));
-  const taken = takenFields(file.session, node).filter((m) => !isManaged(file.session, node, m));
+  const given = [...takenFields(file.session, node), ...movedLists(file.session, node)];
+  const taken = given.filter((m) => !isManaged(file.session, node, m));
   const kept = [...members, ...taken];
   const emptied = new Set<string>();
   for (const m of members)
