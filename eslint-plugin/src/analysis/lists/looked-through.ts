@@ -16,8 +16,8 @@ import {
   variableName,
   within,
 } from "../program/syntax.ts";
-import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
-import { isCompared } from "../transfer/looked-at.ts";
+import { enclosingFunction, fateOf, loopOver, type Fate } from "../transfer/fate.ts";
+import { isCompared, onlyLooks } from "../transfer/looked-at.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
@@ -137,4 +137,15 @@ function isFollowed(session: Session, left: ts.Expression, follow: Follow): bool
   const source = ts.isIdentifier(left) ? session.oracle.declarationAt(left) : undefined;
   if (!source || !ts.isVariableDeclaration(source) || !variableName(source)) return false;
   return enclosingFunction(source) === enclosingFunction(left) && eachName(session, source, follow);
+}
+
+/** `for (const [key, t] of map)`, where nothing but a look is taken at `t`, if at all. */
+export function looksInLoop(session: Session, list: ts.Expression): boolean {
+  const turns = loopOver(list)?.initializer;
+  if (!turns || !ts.isVariableDeclarationList(turns) || isUsingList(turns)) return false;
+  return turns.declarations.every((declaration) =>
+    boundNames(declaration.name, declaration).every(
+      ({ id }) => !session.oracle.ownedAt(id) || onlyLooks(session, id, true),
+    ),
+  );
 }

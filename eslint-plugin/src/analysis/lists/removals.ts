@@ -13,19 +13,20 @@ import {
   endsOwnElements,
   isHandedOut,
   losesEnded,
+  objectOwnsElements,
   ownsElements,
 } from "../objects/ended-elements.ts";
 import { isMadeToEnd } from "../objects/left-fields.ts";
-import { boundNames, referencesTo } from "../program/references.ts";
+import { referencesTo } from "../program/references.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
-import { enclosingFunction, fateOf, loopOver } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
 import { entryOf, looksAtEntry, onlyLooks } from "../transfer/looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isView, putInto, wholeOf } from "./inner-lists.ts";
 import { isKeptTwice } from "./kept-twice.ts";
-import { looksThrough } from "./looked-through.ts";
+import { looksInLoop, looksThrough } from "./looked-through.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { samePlace } from "../program/same-place.ts";
 import { isShared, sharedPlace } from "../flow/shared-places.ts";
@@ -34,7 +35,6 @@ import { isCut } from "./set-lengths.ts";
 import { isRefMaker } from "../flow/slots.ts";
 import {
   isEmptyContainer,
-  isUsingList,
   rootOf,
   someWithin,
   unwrap,
@@ -160,7 +160,9 @@ function holds(session: Session, container: ts.Expression): boolean {
   if (shared?.owned.shape === "many") return !shared.mentions.some(isHandedOut);
   if (ts.isPropertyAccessExpression(container))
     return (
-      container.expression.kind === ts.SyntaxKind.ThisKeyword || isFilledRecord(session, container)
+      container.expression.kind === ts.SyntaxKind.ThisKeyword ||
+      isFilledRecord(session, container) ||
+      objectOwnsElements(session, container)
     );
   const declaration = ts.isIdentifier(container)
     ? session.oracle.declarationAt(container)
@@ -325,17 +327,6 @@ function keepsInPlace(session: Session, list: ts.Expression, { node }: Found): b
   return ids.every((id) => within(id, node) || fateOf(id).member === "length");
 }
 
-/** `for (const [key, t] of map)`, where nothing but a look is taken at `t`, if at all. */
-function looksInLoop(session: Session, list: ts.Expression): boolean {
-  const turns = loopOver(list)?.initializer;
-  if (!turns || !ts.isVariableDeclarationList(turns) || isUsingList(turns)) return false;
-  return turns.declarations.every((declaration) =>
-    boundNames(declaration.name, declaration).every(
-      ({ id }) => !session.oracle.ownedAt(id) || onlyLooks(session, id, true),
-    ),
-  );
-}
-
 /** `map.get(key)` beside `map.delete(oldest)`: a name for another place. */
 function isOfOtherKey({ oracle }: Session, mention: ts.Expression, { node }: Found): boolean {
   const key = ts.isCallExpression(node) ? node.arguments[0] : undefined;
@@ -357,6 +348,7 @@ function givesOrEnds(session: Session, call: ts.CallExpression, found: Found): b
   const field = fieldOfThis(container);
   const { body } = session.oracle.callee(call);
   if (body && !field && call.arguments.some((a) => isHolderOf(session, a, container))) return true;
+  if (body && !field && asksHolder(session, call, container, body)) return true;
   if (body && !field)
     return someWithin(
       body,
@@ -377,6 +369,21 @@ function givesOrEnds(session: Session, call: ts.CallExpression, found: Found): b
 /** `this.book` beside `this.book.windows`: who is given it may take out of the list. */
 const isHolderOf = (session: Session, given: ts.Expression, list: ts.Expression): boolean =>
   ts.isPropertyAccessExpression(list) && samePlace(session.oracle, unwrap(given), list.expression);
+
+/** `session.flush()` beside `session.outbox`: a method that speaks of the list. */
+const asksHolder = (
+  session: Session,
+  { expression: asked }: ts.CallExpression,
+  list: ts.Expression,
+  body: ts.Node,
+): boolean =>
+  ts.isPropertyAccessExpression(list) &&
+  ts.isPropertyAccessExpression(asked) &&
+  samePlace(session.oracle, asked.expression, list.expression) &&
+  mentionsField(session.oracle.facts, body, list.name.text, (at) => {
+    const mention = fieldOfThis(at);
+    return mention?.name.text === list.name.text && !mayTake(session, mention);
+  });
 
 const hasThis = ({ expression }: ts.CallExpression): boolean =>
   rootOf(expression).kind === ts.SyntaxKind.ThisKeyword;

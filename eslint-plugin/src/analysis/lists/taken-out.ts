@@ -5,12 +5,11 @@
  */
 import ts from "typescript";
 import { isHolder } from "../../owner.ts";
-import { ownsElements } from "../objects/ended-elements.ts";
+import { objectOwnsElements } from "../objects/ended-elements.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isOwnList, onlyUsed } from "../fresh/fresh-variables.ts";
 import { putInto } from "./inner-lists.ts";
 import { endsByName, isCompared } from "../transfer/looked-at.ts";
-import { fieldOfThis } from "../objects/members.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
@@ -116,7 +115,7 @@ function staysUnnamed(session: Session, mention: ts.Expression): boolean {
 function holdsOwn(session: Session, list: ts.Expression): boolean {
   if (isOwnList(session, list)) return false; // a local one: what is taken out is followed
   if (!ts.isIdentifier(list) && !ts.isPropertyAccessExpression(list)) return false;
-  if (fieldOfThis(list) && ownsElements(session, list)) return true;
+  if (objectOwnsElements(session, list)) return true;
   const values = putInto(session, list);
   return (
     values.length > 0 &&

@@ -59,9 +59,16 @@ const isSetUp = ({ oracle }: Session, method: ts.MethodDeclaration): boolean =>
 
 /** Whether a class ends values of a field somewhere, and nobody who gives it one ends that too. */
 export function ownsElements(session: Session, list: ts.Expression): boolean {
-  const field = fieldOfThis(list)?.name.text;
-  const place = ts.findAncestor(list, ts.isClassLike);
-  if (field === undefined || !place || !endsSomeOf(session, place, field)) return false;
+  return fieldOfThis(list) !== undefined && objectOwnsElements(session, list);
+}
+
+/** The same of a field of any object: `session.outbox`. */
+export function objectOwnsElements(session: Session, list: ts.Expression): boolean {
+  if (!ts.isPropertyAccessExpression(list)) return false;
+  const field = list.name.text;
+  const at = fieldOfThis(list) ?? session.oracle.declarationAt(list.name);
+  const place = ts.findAncestor(at, ts.isClassLike);
+  if (!place || !endsSomeOf(session, place, field)) return false;
   return !someWithin(place, (inner) => {
     const mention = fieldOfThis(inner);
     return mention?.name.text === field && isLentTo(session, mention);
