@@ -35,6 +35,7 @@ import {
   valuesOf,
   valueGiven,
 } from "../program/syntax.ts";
+import { freshBesideDevices, isForDevice } from "../objects/lent-devices.ts";
 import { isUsedThere } from "../transfer/used-there.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 
@@ -331,7 +332,7 @@ function slotAt(
       makes.push(...added);
       continue;
     }
-    const found = session.freshness(value);
+    const found = freshBesideDevices(session, value);
     const parts = ts.isObjectLiteralExpression(value) ? valuesOf(value).map(unwrap) : [value];
     const isElsewhere = parts.some((part) => isEndedByName(session, part));
     if (found === "fresh" && !isElsewhere) makes.push(value);
@@ -342,6 +343,7 @@ function slotAt(
   const isOthers = (m: ts.Expression): boolean =>
     isHandedOn(session.transfer(m), ["disposes"]) &&
     !isSpreadBack(session.oracle, m) &&
+    !isForDevice(session, m) &&
     !isUsedThere(session, m, owned);
   if (mentions.some(isOthers)) return undefined;
   if (mentions.some((m) => isPutAwayByName(session, m))) return undefined;
