@@ -151,6 +151,9 @@ const hit = "hit() { this.alive = false; }";
 const kill = "kill() { this.alive = false; this.b.destroy(); }";
 script("a sign that nobody sets as he ends", bodies("(b) => b.alive", hit), [O]);
 script("a sign that the end sets", bodies("(b) => b.alive", kill), []);
+const turn =
+  "turn(d) { this.alive = !!d; this.b.destroy(); this.b = d.createBuffer({ size: 4, usage: 8 }); }";
+script("a sign that is set where another is made", bodies("(b) => b.alive", turn), [O]);
 script("such a sign, in a pattern", bodies("({ alive }) => alive", kill), []);
 script("objects that a test ends", bodies("(b) => b.alive || b.destroy()"), []);
 

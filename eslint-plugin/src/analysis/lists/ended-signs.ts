@@ -8,7 +8,14 @@ import { sourcesFor } from "../program/call-index.ts";
 import { accessesByName } from "../program/field-index.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
-import { isTarget, someWithin, type FunctionWithBody } from "../program/syntax.ts";
+import {
+  assigns,
+  isNullish,
+  isTarget,
+  someWithin,
+  unwrap,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 
 /** `(b) => b.alive`, where `kill()` sets `this.alive` and ends what the object holds. */
 export function asksForEnded(session: Session, { parameters, body }: FunctionWithBody): boolean {
@@ -47,13 +54,23 @@ const isStepped = ({ parent }: ts.Node): boolean =>
     (parent.operator === ts.SyntaxKind.PlusPlusToken ||
       parent.operator === ts.SyntaxKind.MinusMinusToken));
 
-/** `job.buffer.destroy()` in the function that says `job.done = true`. */
+/** `job.buffer.destroy()` in the function that says `job.done = true`, and puts nothing there. */
 function endsBeside(access: ts.PropertyAccessExpression): boolean {
   const home = enclosingFunction(access);
   const object = access.expression.getText();
   const isOfObject = (node: ts.Node): boolean =>
     node.getText() === object ||
     (ts.isPropertyAccessExpression(node) && isOfObject(node.expression));
+  const isFilled = (place: string): boolean =>
+    home !== undefined &&
+    someWithin(
+      home,
+      (node) =>
+        ts.isBinaryExpression(node) &&
+        assigns(node.operatorToken.kind) &&
+        node.left.getText() === place &&
+        !isNullish(unwrap(node.right)),
+    );
   return (
     home !== undefined &&
     someWithin(
@@ -62,7 +79,8 @@ function endsBeside(access: ts.PropertyAccessExpression): boolean {
         ts.isCallExpression(node) &&
         ts.isPropertyAccessExpression(node.expression) &&
         /^(destroy|dispos|clos|releas|free)/i.test(node.expression.name.text) &&
-        isOfObject(node.expression.expression),
+        isOfObject(node.expression.expression) &&
+        !isFilled(node.expression.expression.getText()),
     )
   );
 }
