@@ -164,4 +164,21 @@ reports(
   [],
 );
 
+/** An object of the program that keeps what it makes, and has an end. */
+const game = (start: string): string =>
+  "class Game { private b: GPUBuffer; constructor(private d: GPUDevice) {\n" +
+  "this.b = d.createBuffer({ size: 4, usage: 32 }); }\n" +
+  "run(): void { this.d.queue.writeBuffer(this.b, 0, new Uint8Array(4)); }\n" +
+  `destroy(): void { this.b.destroy(); } }\n${start}`;
+const plays = "const game = new Game(device);\ngame.run();";
+reports("an object of a main function", game(`${runs(plays)}void main();`), []);
+reports(
+  "an object for each click",
+  game(
+    `const play = (device: GPUDevice): void => { ${plays} };\n` +
+      "export const on = (d: GPUDevice): void => addEventListener('click', () => play(d));",
+  ),
+  D,
+);
+
 test.run();

@@ -4,6 +4,7 @@
  * file, where such things may last.
  */
 import type ts from "typescript";
+import { isHolder, type Owner } from "../../owner.ts";
 import { runsOnce } from "./closure-events.ts";
 import type { Owned } from "../program/oracle.ts";
 import { callSitesOf } from "../program/call-sites.ts";
@@ -19,7 +20,7 @@ export function isForProgram(session: Session, owned: Owned, at: ts.Node): boole
   const home = enclosingFunction(at);
   return (
     session.settings.untilExit === "allowed" &&
-    makesDevices(owned) &&
+    endsWithDevices(session, owned) &&
     !isInLoop(at, home) &&
     (home === undefined || isOfStart(session, home))
   );
@@ -47,6 +48,11 @@ const runsOnceFrom = (host: CallLike, fn: ts.Node): boolean =>
   isForStart(host) ||
   /^(then|catch|finally)$/.test(calleeNameNode(host)?.text ?? "");
 
+/** Whether values of a family end with a device: it makes them, or objects of the program hold it. */
+function endsWithDevices({ settings }: Session, { owner }: Owned): boolean {
+  return makesDevices(owner) || (isHolder(owner, settings) && settings.owners.some(makesDevices));
+}
+
 /** Whether devices are among the values of a family, all of which end with theirs. */
-const makesDevices = ({ owner }: Owned): boolean =>
-  owner.fresh.some((made) => (typeof made === "string" ? made : made.name) === "requestDevice");
+const makesDevices = ({ fresh }: Owner): boolean =>
+  fresh.some((made) => (typeof made === "string" ? made : made.name) === "requestDevice");
