@@ -48,7 +48,7 @@ const runsOnceFrom = (host: CallLike, fn: ts.Node): boolean =>
   isForStart(host) ||
   /^(then|catch|finally)$/.test(calleeNameNode(host)?.text ?? "");
 
-/** Whether values of a family end with a device: it makes them, or objects of the program hold it. */
+/** Whether values of a family end with a device: it makes them, or they hold what it makes. */
 function endsWithDevices({ settings }: Session, { owner }: Owned): boolean {
   return makesDevices(owner) || (isHolder(owner, settings) && settings.owners.some(makesDevices));
 }
