@@ -7,7 +7,15 @@ import ts from "typescript";
 import { handedTo } from "../transfer/callbacks.ts";
 import { returnsOf } from "../transfer/fate.ts";
 import { setterBeside } from "../program/setters.ts";
-import { hasBody, isNullish, unwrap, type CallLike } from "../program/syntax.ts";
+import {
+  hasBody,
+  isNullish,
+  isTarget,
+  someWithin,
+  unwrap,
+  type CallLike,
+} from "../program/syntax.ts";
+import type { Session } from "../session.ts";
 import { isOfModule } from "./module-tables.ts";
 import { inField, isField } from "./trail-fields.ts";
 import { leadsTo, nameOf, visits, type Path } from "./trail-path.ts";
@@ -170,3 +178,22 @@ function intoGiven(trail: Trail, call: ts.CallExpression, path: Path): void {
 /** `Object.values(record)`, `Object.entries(record)`. */
 const isOfObject = ({ expression }: ts.CallExpression, name: string): boolean =>
   (name === "values" || name === "entries") && expression.getText() === `Object.${name}`;
+
+/** `out = out.dataSync(); return out;`: the name is that of something that nobody owns by now. */
+export function isOfAnother({ oracle }: Session, id: ts.Identifier): boolean {
+  for (let at: ts.Node = id; !ts.isFunctionLike(at) && !ts.isSourceFile(at); at = at.parent) {
+    if (!ts.isBlock(at.parent) || !ts.isStatement(at)) continue;
+    const { statements } = at.parent;
+    const before = statements.slice(0, statements.indexOf(at));
+    const last = before.findLast((s) => someWithin(s, (n) => isWrite(n, id.text)));
+    const store = last && ts.isExpressionStatement(last) ? last.expression : undefined;
+    if (store && ts.isBinaryExpression(store) && isWrite(store.left, id.text))
+      return !oracle.ownedAt(store.right);
+    if (last) return false;
+  }
+  return false;
+}
+
+/** The `x` of `x = …`. */
+const isWrite = (node: ts.Node, name: string): boolean =>
+  ts.isIdentifier(node) && node.text === name && isTarget(node);

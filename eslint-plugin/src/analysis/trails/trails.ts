@@ -33,7 +33,7 @@ import { givesForGood } from "./trail-ends.ts";
 import { inField, isField } from "./trail-fields.ts";
 import { tableMentions } from "./module-tables.ts";
 import { leadsTo, nameOf, partOf, type Path } from "./trail-path.ts";
-import { store } from "./trail-places.ts";
+import { isOfAnother, store } from "./trail-places.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** More steps than this, and there is no telling. */
@@ -391,6 +391,7 @@ export class Trail {
       if (!ids || this.#isOver) return;
       this.found(declaration, path);
       for (const id of ids) {
+        if (ts.isIdentifier(id) && isOfAnother(this.session, id)) continue;
         if (!this.isWhole && isCarriedOff(this.session, id, home)) this.stop();
         this.climb(id, path);
       }
