@@ -98,7 +98,7 @@ function namesOnlyLook(session: Session, declaration: ts.VariableDeclaration): b
 
 /** Whether a mention looks at a value or at what is in it, be it one by one. */
 function staysUnnamed(session: Session, mention: ts.Expression): boolean {
-  if (isCompared(mention)) return false;
+  if (isCompared(mention) || !innerOnlyLookedAt(session, mention)) return false;
   const { kind, member, node } = fateOf(mention);
   if (kind === "iterated" && ts.isForOfStatement(node)) {
     const list = node.initializer;
@@ -110,6 +110,23 @@ function staysUnnamed(session: Session, mention: ts.Expression): boolean {
   if (found.effect === "visits") return visitVerb(session, found.fate) === "use";
   return onlyLooksAt(effectInside(session, found));
 }
+
+/** `turn.entry.state.dispose()`, `kept.push(turn.entry.state)`: of what is in a part, the same. */
+function innerOnlyLookedAt(session: Session, mention: ts.Expression): boolean {
+  let part: ts.Expression = mention;
+  for (let depth = 0; isAccessOf(part.parent, part); depth++) {
+    part = part.parent;
+    const { effect, fate } = session.transfer(part);
+    if (depth > 0 && !onlyLooksAt(effect) && fate.kind !== "operand") return false;
+  }
+  return true;
+}
+
+const isAccessOf = (
+  node: ts.Node,
+  part: ts.Expression,
+): node is ts.PropertyAccessExpression | ts.NonNullExpression =>
+  (ts.isPropertyAccessExpression(node) || ts.isNonNullExpression(node)) && node.expression === part;
 
 /** Whether all that a list is known to be given is made for it, or its class ends what it holds. */
 function holdsOwn(session: Session, list: ts.Expression): boolean {
