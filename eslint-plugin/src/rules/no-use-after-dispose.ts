@@ -1,17 +1,15 @@
 /**
  * Rule `no-use-after-dispose`: a value is read, returned or captured after it was disposed on every
  * path that leads here, through aliases and stable places such as `vars[v]` too; and a `using`
- * variable is returned, which disposes it before the caller sees it, or put where its value is
- * after its end.
+ * variable is returned, which disposes it before the caller sees it.
  */
 import type { TSESLint } from "@typescript-eslint/utils";
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import type { Cell } from "../analysis/flow/cells.ts";
-import { outlivedUsings, type Outlived } from "../analysis/scopes/outlived-using.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import { referencesTo } from "../analysis/program/references.ts";
-import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
+import { rule, spanOf, type Suggestion } from "../create-rule.ts";
 import { contains, indentOf, isJump, slotOf, statementOf } from "../fix/text.ts";
 import { isAnything, isHolder } from "../owner.ts";
 
@@ -19,8 +17,6 @@ type Id =
   | "used"
   | "returned"
   | "returnedUsing"
-  | "keptUsing"
-  | "putAlias"
   | "returnAlias"
   | "dropUsing"
   | "disposeLater"
@@ -40,10 +36,6 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
     returnedUsing:
       "`{{ name }}` is declared with `using`, so it is disposed before the caller gets " +
       "it; return `{{ name }}.{{ alias }}()`, or declare it with `const`.",
-    keptUsing:
-      "`{{ name }}` is declared with `using`, so it is disposed while `{{ holder }}` still has " +
-      "it; put `{{ name }}.{{ alias }}()` there, or declare it with `const`.",
-    putAlias: "Put `{{ name }}.{{ alias }}()` there.",
     returnAlias: "Return `{{ name }}.{{ alias }}()`.",
     dropUsing: "Declare it with `const`.",
     disposeLater: "Dispose it after its last use.",
@@ -100,49 +92,19 @@ export const noUseAfterDispose = rule<Id, Record<string, never>>({
           fix: (fixer) =>
             fixer.insertTextAfterRange([node.getStart(), node.getEnd()], `.${alias}()`),
         });
-      suggest.push(...dropUsing(cell.declaration));
+      const holder = cell.declaration?.parent;
+      const list = holder && ts.isVariableDeclarationList(holder) ? holder : undefined;
+      const keyword = list?.getFirstToken();
+      if (list && keyword && list.declarations.length === 1 && keyword.getText() === "using") {
+        suggest.push({
+          messageId: "dropUsing",
+          fix: (fixer) => fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "const"),
+        });
+      }
       report({ mark: spanOf(node), messageId: "returnedUsing", data, suggest });
     }
-    for (const found of outlivedUsings(file.session, file.file)) report(outlived(file, found));
   },
 });
-
-/** What is said of a `using` variable that its holder outlives. */
-function outlived(file: FileAnalysis, { declaration, mention, holder }: Outlived): Finding<Id> {
-  const owner = file.session.oracle.ownedAt(mention)?.owner;
-  const alias = owner?.alias ?? "";
-  const name = mention.text;
-  const isShort = ts.isShorthandPropertyAssignment(mention.parent);
-  const put: Suggestion<Id> = {
-    messageId: "putAlias",
-    data: { name, alias },
-    fix: (fixer) =>
-      fixer.insertTextAfterRange(
-        [mention.getStart(), mention.getEnd()],
-        `${isShort ? `: ${name}` : ""}.${alias}()`,
-      ),
-  };
-  return {
-    mark: spanOf(mention),
-    messageId: "keptUsing",
-    data: { name, alias: alias === "" ? "clone" : alias, holder: holder.getText() },
-    suggest: [...(alias === "" ? [] : [put]), ...dropUsing(declaration)],
-  };
-}
-
-/** `const` in the place of `using`. */
-function dropUsing(declaration: ts.Declaration | undefined): Suggestion<Id>[] {
-  const holder = declaration?.parent;
-  const list = holder && ts.isVariableDeclarationList(holder) ? holder : undefined;
-  const keyword = list?.getFirstToken();
-  if (!list || list.declarations.length > 1 || keyword?.getText() !== "using") return [];
-  return [
-    {
-      messageId: "dropUsing",
-      fix: (fixer) => fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "const"),
-    },
-  ];
-}
 
 /** `t.dispose();` standing as a statement of its own in a block. */
 function disposalStatement(at: ts.Node): ts.ExpressionStatement | undefined {
