@@ -108,6 +108,24 @@ test("a file that takes nothing owned from those that lead to the library is lef
   assert.ok(isReached('export { sizes } from "./made.ts";'));
 });
 
+test("what is put into a declaration elsewhere counts", () => {
+  const page = (names: string): string =>
+    `import { ${names} } from "./made.ts"; export type Used = [${names}];`;
+  const isSeen = (made: string, names: string, more = ""): boolean => {
+    const library = 'import { zeros } from "tenure"; export const end = () => zeros([1]);\n';
+    const files = { "made.ts": library + made, "more.ts": more, "page.ts": page(names) };
+    return reached(files).includes("page.ts");
+  };
+  assert.not.ok(isSeen("export interface Events { size: number }", "Events"));
+  const adds =
+    'import type { Tensor } from "tenure";\n' +
+    'declare module "./made.ts" { interface Events { frame: Tensor } }';
+  assert.ok(isSeen("export interface Events { size: number }", "Events", adds));
+  assert.not.ok(isSeen("export const tools = () => 1;", "tools"));
+  assert.ok(isSeen("export const tools = () => 1; tools.make = () => zeros([1]);", "tools"));
+  assert.ok(isSeen("{ var engine = zeros([1]); } export const get = () => engine;", "get"));
+});
+
 test("a type that looks like the library's counts, whatever declares it", () => {
   const files = {
     "fork.ts": "export class Tensor {}",

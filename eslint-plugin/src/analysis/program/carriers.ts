@@ -5,8 +5,9 @@
  * where an import leads; unsure means that it does. Used by `reach.ts`.
  */
 import ts from "typescript";
+import type { Facts } from "./facts.ts";
 import type { Oracle } from "./oracle.ts";
-import { isScript } from "./syntax.ts";
+import { assigns, isScript, rootOf } from "./syntax.ts";
 
 /** What is asked about whole files and names. */
 export interface Ways {
@@ -22,6 +23,7 @@ export class Carriers {
   readonly #ways: Ways;
   readonly #plain = new Set<ts.Node>();
   readonly #owning = new Set<ts.Node>();
+  #augmented: boolean | undefined;
 
   constructor(oracle: Oracle, ways: Ways) {
     this.#oracle = oracle;
@@ -32,17 +34,35 @@ export class Carriers {
   of(file: ts.SourceFile): boolean {
     if (this.#plain.has(file)) return false;
     if (this.#owning.has(file)) return true;
-    const seen = new Set<ts.Node>([file]);
-    for (const unit of seen) {
+    if (this.#isAugmented()) return true;
+    const from = new Map<ts.Node, ts.Node | undefined>([[file, undefined]]);
+    for (const unit of from.keys()) {
       const next = this.#owning.has(unit) ? null : this.#named(unit);
       if (next === null) {
-        this.#owning.add(unit).add(file);
+        for (let at: ts.Node | undefined = unit; at; at = from.get(at)) this.#owning.add(at);
         return true;
       }
-      for (const other of next) if (!this.#plain.has(other)) seen.add(other);
+      for (const other of next)
+        if (!this.#plain.has(other) && !from.has(other)) from.set(other, unit);
     }
-    for (const unit of seen) this.#plain.add(unit);
+    for (const unit of from.keys()) this.#plain.add(unit);
     return false;
+  }
+
+  /** The file of a declaration that gets more where the file runs. */
+  #filled(declaration: ts.Declaration): ts.Node[] {
+    const file = declaration.getSourceFile();
+    const { name } = declaration as ts.NamedDeclaration;
+    const isFilled = name && this.#oracle.facts.of(file, filledIn).has(name.getText(file));
+    return isFilled ? [file] : [];
+  }
+
+  /** Whether a file that leads to a library adds to what a module declares, which anybody names. */
+  #isAugmented(): boolean {
+    const { facts, program } = this.#oracle;
+    return (this.#augmented ??= program
+      .getSourceFiles()
+      .some((f) => facts.of(f, augmentsModules) && this.#ways.leads(f)));
   }
 
   /** The declarations that one names; null where it may give what is owned. */
@@ -57,12 +77,14 @@ export class Carriers {
     const own = facts.of(file, declaredIn);
     for (const name of names) {
       if (this.#ways.isName(name)) return null;
+      // what is put into a function or an object later, or stands in a block
+      if (facts.of(file, filledIn).has(name)) found.push(file);
       for (const declared of own.get(name) ?? []) {
         if (!isImported(declared)) found.push(declared);
         else {
           const far = this.#oracle.symbolAt(declared)?.declarations ?? [];
           if (far.length === 0) return null;
-          found.push(...far.map(unitOf));
+          found.push(...far.map(unitOf), ...far.flatMap((d) => this.#filled(d)));
         }
       }
     }
@@ -177,3 +199,31 @@ const passedOn = (file: ts.SourceFile): readonly ts.Expression[] =>
   file.statements.flatMap((s) =>
     ts.isExportDeclaration(s) && s.moduleSpecifier ? [s.moduleSpecifier] : [],
   );
+
+/** Whether a module declares more of what another one exports. */
+const augmentsModules = (file: ts.SourceFile): boolean =>
+  ts.isExternalModule(file) &&
+  file.statements.some((s) => ts.isModuleDeclaration(s) && ts.isStringLiteral(s.name));
+
+/** Names that get something beside their declarations: `tools.make = …`, `var` in a block. */
+function filledIn(file: ts.SourceFile, facts: Facts): ReadonlySet<string> {
+  const found = new Set<string>();
+  const top = facts.of(file, declaredIn);
+  const visit = (node: ts.Node): void => {
+    if (ts.isBinaryExpression(node) && isMember(node.left) && assigns(node.operatorToken.kind)) {
+      const root = rootOf(node.left);
+      if (ts.isIdentifier(root) && top.has(root.text)) found.add(root.text);
+    } else if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && isVar(node))
+      found.add(node.name.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+const isMember = (node: ts.Node): boolean =>
+  ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
+
+/** `var x`, in a block of a file or of a function. */
+const isVar = ({ parent }: ts.VariableDeclaration): boolean =>
+  (parent.flags & ts.NodeFlags.BlockScoped) === 0 && !ts.isSourceFile(parent.parent.parent);
