@@ -13,7 +13,8 @@ import type { Facts } from "./facts.ts";
 import { returnsOf } from "../transfer/fate.ts";
 import { grouped } from "./field-index.ts";
 import type { Oracle } from "./oracle.ts";
-import { hasBody, memberName, unwrap, type FunctionWithBody } from "./syntax.ts";
+import { referencesTo } from "./references.ts";
+import { hasBody, isTarget, memberName, unwrap, type FunctionWithBody } from "./syntax.ts";
 
 const furthest = 4;
 
@@ -103,9 +104,11 @@ function listedIn(
   const source = ts.isIdentifier(base) ? oracle.declarationAt(base) : undefined;
   if (!source || !ts.isVariableDeclaration(source) || !source.initializer) return undefined;
   if ((ts.getCombinedNodeFlags(source) & ts.NodeFlags.Const) === 0) return undefined;
+  if (isFilledLater(oracle, source)) return undefined;
   const table = unwrap(source.initializer);
   if (!ts.isObjectLiteralExpression(table)) return undefined;
   const wanted = ts.isStringLiteralLike(key) ? key.text : undefined;
+  if (wanted === undefined && depth > 0) return undefined; // tables of tables
   const named = table.properties.filter(
     ({ name }) => wanted === undefined || !name || memberName(name) === wanted,
   );
@@ -117,6 +120,18 @@ function listedIn(
         : undefined;
     }),
   );
+}
+
+/** `kernels[name] = f`, `kernels.gelu = f`, `Object.assign(kernels, more)`. */
+function isFilledLater(oracle: Oracle, table: ts.VariableDeclaration): boolean {
+  const { name } = table;
+  if (!ts.isIdentifier(name)) return true;
+  return referencesTo(oracle, table, name, table.getSourceFile()).some((id) => {
+    const { parent } = id;
+    const isAccess = ts.isPropertyAccessExpression(parent) || ts.isElementAccessExpression(parent);
+    if (isAccess && parent.expression === id) return isTarget(parent);
+    return ts.isCallExpression(parent) && parent.expression.getText() === "Object.assign";
+  });
 }
 
 /** All of some lists, unless one is not known. */
