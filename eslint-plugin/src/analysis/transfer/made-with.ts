@@ -9,7 +9,7 @@ import { enclosingFunction } from "./fate.ts";
 import { wholesIn } from "./handed-this.ts";
 import { isOwed } from "./owed.ts";
 import type { Session } from "../session.ts";
-import { baseOf, memberName, unwrap } from "../program/syntax.ts";
+import { baseOf, memberName, rootOf, unwrap } from "../program/syntax.ts";
 
 const descriptor = /^(fd|handle|descriptor|ptr|pointer|address)$/i;
 
@@ -34,7 +34,22 @@ function isKeptWhenMade(session: Session, made: ts.NewExpression): boolean {
   if (!body || !ts.isConstructorDeclaration(body)) return false;
   return session.oracle.facts
     .of(body, wholesIn)
-    .some((self) => /^(stores|takes)$/.test(session.transfer(self as ts.Expression).effect));
+    .some(
+      (self) =>
+        isHandedToOther(session, self, body) &&
+        /^(stores|takes)$/.test(session.transfer(self as ts.Expression).effect),
+    );
+}
+
+/** `world.add(this)`, where `world` was given to the constructor: no part of the object. */
+function isHandedToOther({ oracle }: Session, self: ts.Node, constructor: ts.Node): boolean {
+  const call = self.parent;
+  if (!ts.isCallExpression(call) || call.arguments.length !== 1) return false;
+  const root = ts.isPropertyAccessExpression(call.expression)
+    ? rootOf(call.expression.expression)
+    : undefined;
+  const source = root && ts.isIdentifier(root) ? oracle.declarationAt(root) : undefined;
+  return source !== undefined && ts.isParameter(source) && source.parent === constructor;
 }
 
 /** `class Constant extends Handle { dispose() {} }`: an end that does nothing any more. */
