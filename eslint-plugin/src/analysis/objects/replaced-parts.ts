@@ -8,6 +8,7 @@
 import ts from "typescript";
 import { isAnything } from "../../owner.ts";
 import type { LostStore } from "../lists/lost-stores.ts";
+import { referencesTo } from "../program/references.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
@@ -30,7 +31,7 @@ export function replacedParts(session: Session, file: ts.SourceFile): LostStore[
     const { left, right, operatorToken } = node;
     if (operatorToken.kind !== ts.SyntaxKind.EqualsToken || isNullish(unwrap(right))) return [];
     if (!ts.isPropertyAccessExpression(left) || !ts.isIdentifier(left.expression)) return [];
-    const made = newIn(oracle.declarationAt(left.expression));
+    const made = newIn(session, oracle.declarationAt(left.expression));
     if (!made || enclosingFunction(made) !== enclosingFunction(node)) return [];
     const owned = oracle.ownedAt(left);
     const field = owned && oracle.declarationAt(left.name);
@@ -42,14 +43,24 @@ export function replacedParts(session: Session, file: ts.SourceFile): LostStore[
   });
 }
 
-/** The `new Box()` of `const box = new Box()`, which other files do not have. */
-function newIn(declaration: ts.Declaration | undefined): ts.NewExpression | undefined {
+/** The `new Box()` of `const box = new Box()`, which nothing else has, by no other name. */
+function newIn(
+  { oracle }: Session,
+  declaration: ts.Declaration | undefined,
+): ts.NewExpression | undefined {
   if (!declaration || !ts.isVariableDeclaration(declaration) || !declaration.initializer)
     return undefined;
+  const { name } = declaration;
   const isConstant = ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const;
   const isExported = ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export;
   const made = unwrap(declaration.initializer);
-  return isConstant && !isExported && ts.isNewExpression(made) ? made : undefined;
+  if (!isConstant || isExported || !ts.isNewExpression(made) || !ts.isIdentifier(name))
+    return undefined;
+  const root = enclosingFunction(declaration) ?? declaration.getSourceFile();
+  const isMember = ({ parent }: ts.Node, id: ts.Node): boolean =>
+    ts.isPropertyAccessExpression(parent) && parent.expression === id;
+  const ids = referencesTo(oracle, declaration, name, root);
+  return ids.every((id) => id === name || isMember(id, id)) ? made : undefined;
 }
 
 /** Whether a class makes what its field holds at first, where it is declared or in any case. */
