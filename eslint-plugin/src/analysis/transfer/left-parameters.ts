@@ -7,7 +7,7 @@ import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
-import { hasBody, unwrap, within, type FunctionWithBody } from "../program/syntax.ts";
+import { hasBody, someWithin, unwrap, within, type FunctionWithBody } from "../program/syntax.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Session } from "../session.ts";
 import { handedTo } from "./callbacks.ts";
@@ -55,10 +55,11 @@ function earlyExits({ body }: FunctionWithBody): ts.IfStatement[] {
   );
 }
 
-/** The `return` that an arm ends in. */
+/** The `return` that an arm ends in, which calls nobody, who might end it. */
 function returnIn(arm: ts.Statement): ts.ReturnStatement | undefined {
   const last = ts.isBlock(arm) ? arm.statements.at(-1) : arm;
-  return last && ts.isReturnStatement(last) ? last : undefined;
+  const asks = (node: ts.Node): boolean => ts.isCallExpression(node) || ts.isNewExpression(node);
+  return last && ts.isReturnStatement(last) && !someWithin(arm, asks) ? last : undefined;
 }
 
 /** Whether a mention ends or keeps the value on every way that comes as far as that. */
