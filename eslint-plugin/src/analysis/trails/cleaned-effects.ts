@@ -7,7 +7,7 @@ import ts from "typescript";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { isEffect } from "../flow/slot-touches.ts";
-import { hasBody, unwrap } from "../program/syntax.ts";
+import { hasBody, isNullish, unwrap } from "../program/syntax.ts";
 
 /** The effect with a clean-up that a node stands in, outside of the clean-up. */
 export function cleanedEffect(node: ts.Node): ts.Node | undefined {
@@ -22,6 +22,8 @@ export function cleanedEffect(node: ts.Node): ts.Node | undefined {
 function isCleaned(effect: ts.FunctionLikeDeclaration & { body: ts.Node }, node: ts.Node): boolean {
   const ends = returnsOf(effect).map((value) => unwrap(value));
   const isFunction = (value: ts.Expression): boolean =>
-    ts.isArrowFunction(value) || ts.isFunctionExpression(value) || ts.isIdentifier(value);
+    ts.isArrowFunction(value) ||
+    ts.isFunctionExpression(value) ||
+    (ts.isIdentifier(value) && !isNullish(value));
   return ends.some(isFunction) && !ends.some((end) => end.pos <= node.pos && node.end <= end.end);
 }
