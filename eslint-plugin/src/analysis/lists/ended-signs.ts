@@ -21,7 +21,8 @@ import {
 export function asksForEnded(session: Session, { parameters, body }: FunctionWithBody): boolean {
   const [first] = parameters;
   if (!first) return false;
-  return fieldsAsked(first.name, body).some((name) => isSetByAnEnd(session, body, name));
+  const asked = fieldsAsked(first.name, body);
+  return asked.length > 0 && asked.every((name) => isSetByAnEnd(session, body, name));
 }
 
 /** The fields of its first parameter that a function reads. */
@@ -38,12 +39,13 @@ function fieldsAsked(name: ts.BindingName, body: ts.Node): string[] {
 }
 
 /** Whether a function of the program sets a field of an object and ends what the object holds. */
-function isSetByAnEnd({ oracle }: Session, at: ts.Node, name: string): boolean {
+function isSetByAnEnd(session: Session, at: ts.Node, name: string): boolean {
+  const { oracle } = session;
   return sourcesFor(oracle, at).some((file) =>
     oracle.facts
       .of(file, accessesByName)
       .get(name)
-      ?.some((access) => (isTarget(access) || isStepped(access)) && endsBeside(access)),
+      ?.some((access) => (isTarget(access) || isStepped(access)) && endsBeside(session, access)),
   );
 }
 
@@ -55,7 +57,7 @@ const isStepped = ({ parent }: ts.Node): boolean =>
       parent.operator === ts.SyntaxKind.MinusMinusToken));
 
 /** `job.buffer.destroy()` in the function that says `job.done = true`, and puts nothing there. */
-function endsBeside(access: ts.PropertyAccessExpression): boolean {
+function endsBeside(session: Session, access: ts.PropertyAccessExpression): boolean {
   const home = enclosingFunction(access);
   const object = access.expression.getText();
   const isOfObject = (node: ts.Node): boolean =>
@@ -78,8 +80,8 @@ function endsBeside(access: ts.PropertyAccessExpression): boolean {
       (node) =>
         ts.isCallExpression(node) &&
         ts.isPropertyAccessExpression(node.expression) &&
-        /^(destroy|dispos|clos|releas|free)/i.test(node.expression.name.text) &&
         isOfObject(node.expression.expression) &&
+        session.transfer(node.expression.expression).effect === "disposes" &&
         !isFilled(node.expression.expression.getText()),
     )
   );
