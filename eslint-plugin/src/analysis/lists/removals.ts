@@ -41,7 +41,7 @@ import {
   variableName,
   within,
 } from "../program/syntax.ts";
-import { isLostWhenTaken } from "./taken-out.ts";
+import { isLostWhenTaken, isUnpacked } from "./taken-out.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 
 /** One or all values taken out of a container. */
@@ -74,7 +74,7 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
   const lent = found.owned.owner.policy === "generic" && !local;
   if (lent && !isFilled(session, found.container) && !ownsElements(session, found.container))
     return null;
-  if (isAtHand(session, found) || isOfLost(found)) return null;
+  if (isAtHand(session, found) || isOfLost(found) || isUnpacked(found.container)) return null;
   if (isShared(session, found.container) && endsBefore(session, node)) return null;
   const isKept = mentionedElsewhere(session, found) || isKeptTwice(session, found);
   return isKept ? null : { ...found, local };

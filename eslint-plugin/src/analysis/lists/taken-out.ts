@@ -15,7 +15,8 @@ import { visitVerb } from "../flow/mention-events.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
 import type { Session } from "../session.ts";
-import { isUsing, isUsingList, unwrap, variableName } from "../program/syntax.ts";
+import { isUsing, isUsingList, someWithin, unwrap, variableName } from "../program/syntax.ts";
+import { nameOf } from "../program/call-sites.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** Whether what a call takes out of a list is out of reach when its function ends. */
@@ -171,4 +172,16 @@ function isReplaced(session: Session, list: ts.Expression): boolean {
         session.oracle.ownedAt(right) !== null &&
         session.freshness(right) === "borrowed",
     );
+}
+
+/** `const { outbox } = peer; …; peer.outbox.length = 0;`: a name for the list has it in hand. */
+export function isUnpacked(container: ts.Expression): boolean {
+  const home = enclosingFunction(container);
+  if (!home || !ts.isPropertyAccessExpression(container)) return false;
+  const { text } = container.name;
+  const isName = (node: ts.Node): boolean =>
+    ts.isBindingElement(node) &&
+    ts.isObjectBindingPattern(node.parent) &&
+    nameOf(node.propertyName ?? node.name) === text;
+  return someWithin(home, isName);
 }
