@@ -11,7 +11,7 @@ import { callFreshness, lendsOnly, readIsFresh, returnedArgument } from "./is-fr
 import { keptBy, lasts } from "../transfer/keeps.ts";
 import { transferOf, type Transfer } from "../transfer/mention.ts";
 import type { Owned } from "../program/oracle.ts";
-import type { CallLike } from "../program/syntax.ts";
+import { unwrap, type CallLike } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 
 /**
@@ -66,11 +66,19 @@ function freshCall(session: Session, call: CallLike): Owned | null {
   // an element nobody takes: see `removals.ts`
   const removes = callee.builtin && ["pop", "shift", "splice"].includes(callee.name);
   if (removes && fateOf(call).kind === "dropped") return null;
-  if (isPresenceFilter(call)) return null; // what it gives is made elsewhere
+  if (isPresenceFilter(call) && !filtersNew(session, call)) return null;
   if (ts.isCallExpression(call) && keptBy(session, call, callee, owned)) return null;
   if (callee.body && callee.member === undefined && returnedArgument(session, call, callee.body))
     return null; // what it returns was made elsewhere
   return owned;
+}
+
+/** `xs.map((x) => maybe(x)).filter(Boolean)`: of a list that is told by nothing but its filter. */
+function filtersNew(session: Session, { expression }: CallLike): boolean {
+  const list = ts.isPropertyAccessExpression(expression)
+    ? unwrap(expression.expression)
+    : undefined;
+  return list !== undefined && ts.isCallExpression(list) && session.freshness(list) !== "fresh";
 }
 
 /** Follows a value to its end, through calls that return it unchanged. */
