@@ -38,11 +38,18 @@ export function keptForCallers(session: Session, file: ts.SourceFile): KeptForCa
     const fn = enclosingFunction(put.node);
     const owned = fn && session.oracle.ownedAt(put.value);
     if (!fn || !owned || owned.shape !== "one" || owned.owner.scopes.length === 0) return [];
-    if (!isUnmoved(session, put, owned, fn)) return [];
+    if (!isUnmoved(session, put, owned, fn) || asksForEnded(put.node)) return [];
     if (session.scopeAt(put.node) !== "in" || scopeAround(session, put.node)) return [];
     return isOfLongerLife(session, put.table) ? [{ ...put, owned, fn }] : [];
   });
 }
+
+/** `if (found && !found.isDisposed) return found;`: who finds what a scope has freed knows it. */
+const asksForEnded = (node: ts.Node): boolean =>
+  someWithin(
+    ts.findAncestor(node, ts.isClassLike) ?? node.getSourceFile(),
+    (at) => ts.isPropertyAccessExpression(at) && at.name.text === "isDisposed",
+  );
 
 /** Whether a value is new and stays in the scope in which it is made. */
 function isUnmoved(session: Session, { value }: Put, owned: Owned, fn: ts.Node): boolean {
