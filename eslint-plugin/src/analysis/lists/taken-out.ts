@@ -115,10 +115,12 @@ function staysUnnamed(session: Session, mention: ts.Expression): boolean {
 /** `turn.entry.state.dispose()`, `kept.push(turn.entry.state)`: of what is in a part, the same. */
 function innerOnlyLookedAt(session: Session, mention: ts.Expression): boolean {
   let part: ts.Expression = mention;
-  for (let depth = 0; isAccessOf(part.parent, part); depth++) {
+  let depth = 0;
+  while (isAccessOf(part.parent, part)) {
     part = part.parent;
+    if (!ts.isPropertyAccessExpression(part) || ++depth < 2) continue;
     const { effect, fate } = session.transfer(part);
-    if (depth > 0 && !onlyLooksAt(effect) && fate.kind !== "operand") return false;
+    if (!onlyLooksAt(effect) && fate.kind !== "operand") return false;
   }
   return true;
 }

@@ -108,16 +108,15 @@ function listedIn(
   const table = unwrap(source.initializer);
   if (!ts.isObjectLiteralExpression(table)) return undefined;
   const wanted = ts.isStringLiteralLike(key) ? key.text : undefined;
-  if (wanted === undefined && depth > 0) return undefined; // tables of tables
   const named = table.properties.filter(
     ({ name }) => wanted === undefined || !name || memberName(name) === wanted,
   );
   return all(
     named.map((property) => {
       if (hasBody(property)) return [property];
-      return ts.isPropertyAssignment(property)
-        ? givenBy(oracle, property.initializer, depth + 1)
-        : undefined;
+      const given = ts.isPropertyAssignment(property) ? unwrap(property.initializer) : undefined;
+      if (!given || ts.isElementAccessExpression(given)) return undefined; // tables of tables
+      return givenBy(oracle, given, depth + 1);
     }),
   );
 }
