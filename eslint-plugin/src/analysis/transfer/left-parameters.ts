@@ -55,10 +55,12 @@ function earlyExits({ body }: FunctionWithBody): ts.IfStatement[] {
   );
 }
 
-/** The `return` that an arm ends in, which calls nobody, who might end it. */
+/** The `return` that an arm ends in, which asks nobody of the program, who might end it. */
 function returnIn(arm: ts.Statement): ts.ReturnStatement | undefined {
   const last = ts.isBlock(arm) ? arm.statements.at(-1) : arm;
-  const asks = (node: ts.Node): boolean => ts.isCallExpression(node) || ts.isNewExpression(node);
+  const asks = (node: ts.Node): boolean =>
+    (ts.isCallExpression(node) || ts.isNewExpression(node)) &&
+    !/^(console|Promise|Math|Number|String|Error)\b/.test(node.expression.getText());
   return last && ts.isReturnStatement(last) && !someWithin(arm, asks) ? last : undefined;
 }
 
