@@ -57,12 +57,13 @@ export class Carriers {
     return isFilled ? [file] : [];
   }
 
-  /** Whether a file that leads to a library adds to what a module declares, which anybody names. */
+  /** Whether a file of the project that leads to a library adds to what a module declares. */
   #isAugmented(): boolean {
     const { facts, program } = this.#oracle;
     return (this.#augmented ??= program
       .getSourceFiles()
-      .some((f) => facts.of(f, augmentsModules) && this.#ways.leads(f)));
+      .filter((f) => facts.of(f, augmentsModules) && !program.isSourceFileFromExternalLibrary(f))
+      .some((f) => this.#ways.leads(f)));
   }
 
   /** The declarations that one names; null where it may give what is owned. */
