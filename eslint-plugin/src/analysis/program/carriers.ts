@@ -62,8 +62,7 @@ export class Carriers {
     const { facts, program } = this.#oracle;
     return (this.#augmented ??= program
       .getSourceFiles()
-      .filter((f) => facts.of(f, augmentsModules) && !program.isSourceFileFromExternalLibrary(f))
-      .some((f) => this.#ways.leads(f)));
+      .some((f) => facts.of(f, augmentsModules) && this.#ways.leads(f)));
   }
 
   /** The declarations that one names; null where it may give what is owned. */
@@ -201,9 +200,10 @@ const passedOn = (file: ts.SourceFile): readonly ts.Expression[] =>
     ts.isExportDeclaration(s) && s.moduleSpecifier ? [s.moduleSpecifier] : [],
   );
 
-/** Whether a module declares more of what another one exports. */
+/** Whether a module, not one of a package, declares more of what another one exports. */
 const augmentsModules = (file: ts.SourceFile): boolean =>
   ts.isExternalModule(file) &&
+  !/[\\/]node_modules[\\/]/.test(file.fileName) &&
   file.statements.some((s) => ts.isModuleDeclaration(s) && ts.isStringLiteral(s.name));
 
 /** Names that get something beside their declarations: `tools.make = …`, `var` in a block. */
