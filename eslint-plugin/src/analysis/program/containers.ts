@@ -81,8 +81,7 @@ export function isPresenceFilter(call: ts.Node): boolean {
 /** `x`, `!!x`, `x != null`, `x !== null && x !== undefined`. */
 function asksForPresence(test: ts.Expression, name: string): boolean {
   if (ts.isIdentifier(test)) return test.text === name;
-  if (ts.isPrefixUnaryExpression(test))
-    return ts.isPrefixUnaryExpression(test.operand) && test.operand.operand.getText() === name;
+  if (ts.isPrefixUnaryExpression(test)) return test.getText() === `!!${name}`;
   if (!ts.isBinaryExpression(test)) return false;
   const { left, right } = test;
   switch (test.operatorToken.kind) {
