@@ -210,13 +210,7 @@ export function onlyUsed(session: Session, at: ts.Expression): boolean {
 function bindingFreshness(session: Session, element: ts.BindingElement): Freshness {
   const given = placeGiven(element);
   if (given) return guarded(session, given);
-  let holder: ts.Node = element;
-  while (
-    ts.isBindingElement(holder) ||
-    ts.isObjectBindingPattern(holder) ||
-    ts.isArrayBindingPattern(holder)
-  )
-    holder = holder.parent;
+  const holder = ts.walkUpBindingElementsAndPatterns(element);
   if (!ts.isVariableDeclaration(holder)) return "borrowed";
   const loop = holder.parent.parent;
   if (ts.isForOfStatement(loop)) return elementFreshness(session, loop.expression);

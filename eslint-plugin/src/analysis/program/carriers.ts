@@ -100,13 +100,9 @@ export class Carriers {
 
 /** What is followed for a declaration: a pattern's whole, and all of a file that says no more. */
 function unitOf(declaration: ts.Declaration): ts.Node {
-  let node: ts.Node = declaration;
-  while (
-    ts.isBindingElement(node) ||
-    ts.isObjectBindingPattern(node) ||
-    ts.isArrayBindingPattern(node)
-  )
-    node = node.parent;
+  const node = ts.isBindingElement(declaration)
+    ? ts.walkUpBindingElementsAndPatterns(declaration)
+    : declaration;
   return ts.isVariableDeclaration(node) && saysNothing(node) ? node.getSourceFile() : node;
 }
 
@@ -227,4 +223,6 @@ const isMember = (node: ts.Node): boolean =>
 
 /** `var x`, in a block of a file or of a function. */
 const isVar = ({ parent }: ts.VariableDeclaration): boolean =>
-  (parent.flags & ts.NodeFlags.BlockScoped) === 0 && !ts.isSourceFile(parent.parent.parent);
+  ts.isVariableDeclarationList(parent) &&
+  (parent.flags & ts.NodeFlags.BlockScoped) === 0 &&
+  !ts.isSourceFile(parent.parent.parent);
