@@ -109,7 +109,7 @@ const asksAgain = (fn: ts.Node): boolean =>
   );
 
 /** The main function of a program: called once, at module level. What it sets up stays for good. */
-export function runsOnce(session: Session, root: ts.Node): boolean {
+function runsOnce(session: Session, root: ts.Node): boolean {
   if (!hasBody(root)) return false;
   const { calls, values } = callSitesOf(session.oracle, root, "program");
   return (

@@ -5,7 +5,6 @@
  */
 import type ts from "typescript";
 import { isHolder, type Owner } from "../../owner.ts";
-import { runsOnce } from "./closure-events.ts";
 import type { Owned } from "../program/oracle.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { isExported } from "../program/exported.ts";
@@ -30,16 +29,18 @@ const furthest = 4;
 
 /** Whether a function runs once, as a program starts: at module level, or for one that does. */
 function isOfStart(session: Session, fn: ts.Node, depth = 0): boolean {
-  if (runsOnce(session, fn)) return true;
   const host = handedTo(fn);
   if (depth > furthest || !hasBody(fn) || (host && !runsOnceFrom(host, fn))) return false;
-  if (!host && isExported(session.oracle.facts, fn)) return false;
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
   const [site, ...others] = host ? [host] : calls;
   if (!site || others.length > 0 || values.length > 0) return false;
   const home = enclosingFunction(site);
   if (home === fn || isInLoop(site, home)) return false;
-  return home === undefined || isOfStart(session, home, depth + 1);
+  if (!home) return true;
+  return (
+    (host !== undefined || !isExported(session.oracle.facts, fn)) &&
+    isOfStart(session, home, depth + 1)
+  );
 }
 
 /** `(async () => { … })()`, `.then(() => …)`, `addEventListener("load", () => …)`. */
