@@ -35,7 +35,7 @@ import {
   valuesOf,
   valueGiven,
 } from "../program/syntax.ts";
-import { freshBesideDevices, isForDevice } from "../objects/lent-devices.ts";
+import { freshBesideDevices } from "../objects/lent-devices.ts";
 import { isUsedThere } from "../transfer/used-there.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 
@@ -343,7 +343,6 @@ function slotAt(
   const isOthers = (m: ts.Expression): boolean =>
     isHandedOn(session.transfer(m), ["disposes"]) &&
     !isSpreadBack(session.oracle, m) &&
-    !isForDevice(session, m) &&
     !isUsedThere(session, m, owned);
   if (mentions.some(isOthers)) return undefined;
   if (mentions.some((m) => isPutAwayByName(session, m))) return undefined;

@@ -19,9 +19,3 @@ export function freshBesideDevices(session: Session, value: ts.Expression): Fres
   const isFresh = others.every((part) => session.freshness(part) === "fresh");
   return others.length > 0 && isFresh ? "fresh" : found;
 }
-
-/** `cache.device`: takes nothing but the device out of a record. */
-export const isForDevice = (session: Session, mention: ts.Expression): boolean =>
-  ts.isPropertyAccessExpression(mention.parent) &&
-  mention.parent.expression === mention &&
-  isDevice(session, mention.parent);
