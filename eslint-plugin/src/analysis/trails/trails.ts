@@ -20,6 +20,7 @@ import {
   within,
   type CallLike,
   type FunctionWithBody,
+  isTarget,
 } from "../program/syntax.ts";
 import {
   callbackResult,
@@ -390,8 +391,9 @@ export class Trail {
       if (!ids) this.stop(); // may last as long as the program
       if (!ids || this.#isOver) return;
       this.found(declaration, path);
+      const isGiven = ids.some(isTarget);
       for (const id of ids) {
-        if (ts.isIdentifier(id) && isOfAnother(this.session, id)) continue;
+        if (isGiven && ts.isIdentifier(id) && isOfAnother(this.session, id)) continue;
         if (!this.isWhole && isCarriedOff(this.session, id, home)) this.stop();
         this.climb(id, path);
       }
