@@ -10,6 +10,7 @@ import { referencesTo } from "../program/references.ts";
 import { hasBody, someWithin, unwrap, within, type FunctionWithBody } from "../program/syntax.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Session } from "../session.ts";
+import { isInline } from "../flow/closures.ts";
 import { handedTo } from "./callbacks.ts";
 
 /** A parameter that one way out of its function leaves. */
@@ -85,7 +86,7 @@ function runsAtOnce(session: Session, fn: ts.Node): boolean {
   const host = handedTo(fn);
   if (!host || !hasBody(fn)) return false;
   const isPromise = ts.isNewExpression(host) && host.expression.getText() === "Promise";
-  return isPromise || session.callback(host, fn) === "inline";
+  return isPromise || isInline(session, fn);
 }
 
 /** Whether all that call a function make a value for it that has no name. */
