@@ -26,6 +26,7 @@ export const lots: readonly (readonly string[])[] = [
   ["plate", "atelier", "market", "exposures", "homework", "minimizer"],
   ["concierge", "mosaic", "listener", "pulse", "folds", "granules"],
   ["hushline", "cohorts", "sketchpad", "parley", "labeller", "foothills"],
+  ["valence", "scribe", "downlink"],
 ];
 
 /** A planted leak. */
