@@ -97,9 +97,10 @@ export interface OwnerSettings {
   adopts?: string[];
   /**
    * "repeated": one that is made once may last as long as the program, so that only those made
-   * again and again are lost.
+   * again and again are lost. "running": what is lost once, as a program starts, does no harm
+   * until its exit.
    */
-  lost?: "always" | "repeated";
+  lost?: "always" | "running" | "repeated";
   takes?: { callee: CalleeSpecifier; args: number[] }[];
   /** What happens to arguments of calls that nothing better is known about. */
   args?: "borrow" | "transfer";

@@ -142,7 +142,7 @@ const ownerShape = shape(
     borrows: listOf(callee),
     shares: listOf(text),
     adopts: listOf(text),
-    lost: oneOf("always", "repeated"),
+    lost: oneOf("always", "running", "repeated"),
     takes: listOf(shape({ callee, args: listOf(whole) }, ["callee", "args"])),
     args: oneOf("borrow", "transfer"),
     keep: shape({ methods: listOf(text), functions: listOf(callee) }),

@@ -84,7 +84,7 @@ async function run(rows, model) {
   data.inputs.dispose();
   return [first.size, data.highest.size, highest.size];
 }
-run([1], window.model);`,
+document.body.onclick = () => run([1], window.model);`,
   "functions in an object that a framework or another module gets": `
 const tf = require("@tensorflow/tfjs-core");
 Vue.component("digit", {
@@ -106,7 +106,7 @@ async function fit(model, x) {
     callbacks: { onEpochEnd() { tf.tensor1d([1]).size; } }, // ~ no-leaked-temporary
   });
 }
-fit(window.model, tf.keep(tf.tensor1d([1])));`,
+window.refit = (x) => fit(window.model, x);`,
   "functions in objects that stay here, or that the library gets": `
 const tf = require("@tensorflow/tfjs-core");
 const api = { size: (rows) => tf.tensor1d(rows).square().size };
@@ -121,7 +121,7 @@ async function step(loss) {
   optimizer.minimize(loss);
   return last.dataSync();
 }
-step(window.loss);`,
+for (const loss of window.losses) await step(loss);`,
   "objects of a script tag's values, freed or handed on": `
 const convert = (rows) => ({ inputs: tf.tensor1d(rows), count: rows.length });
 function run(rows) {
@@ -221,11 +221,11 @@ export const step = (a, b) => {
   "what the main function sets up for its handlers": `
 async function main() {
   const test = tf.zeros([3]);
-  const other = tf.zeros([3]); // ~ require-disposal
   button.addEventListener("click", () => console.log(test.dataSync()));
-  setTimeout(() => console.log(other.dataSync()));
 }
 function again() {
+  const other = tf.zeros([3]); // ~ require-disposal
+  setTimeout(() => console.log(other.dataSync()));
   const test = tf.zeros([3]); // ~ require-disposal
   button.addEventListener("click", () => console.log(test.dataSync()));
 }

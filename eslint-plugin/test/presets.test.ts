@@ -162,7 +162,7 @@ tfjs(
     "tf.variable(tf.zeros([1])); }); } dispose() { this.w?.dispose(); } }",
   [],
 );
-tfjs("a variable's initial value", `export const w = tf.variable(tf.zeros([1]));`, [T]);
+tfjs("a variable's initial value", `export const w = () => tf.variable(tf.zeros([1]));`, [T]);
 tfjs(
   "engine scope in finally",
   "export function f(a: tf.Tensor) { tf.engine().startScope(); try { return " +

@@ -21,7 +21,7 @@ import { freshValues, type FreshValue, type Outcome } from "./fresh/consume.ts";
 import { endlessValues, isTold, type EndlessValue } from "./trails/endless-values.ts";
 import type { FunctionPaths } from "./flow/events.ts";
 import { Flow, type Problem } from "./flow/flow.ts";
-import { isForProgram } from "./flow/program-devices.ts";
+import { isForProgram } from "./flow/program-starts.ts";
 import { mayReject } from "./flow/rejections.ts";
 import { Workspace } from "./open.ts";
 import { readPaths, type Traversable } from "./flow/paths.ts";
@@ -100,7 +100,9 @@ export class FileAnalysis {
 
   /** The values that nothing ends, wherever they get to, of which no rule has said anything. */
   get endless(): readonly EndlessValue[] {
-    this.endlessCache ??= endlessValues(this.session, this.fresh);
+    this.endlessCache ??= endlessValues(this.session, this.fresh).filter(
+      ({ owned, made }) => !isForProgram(this.session, owned, made),
+    );
     return this.endlessCache.filter((value) => !isTold(value, this.told));
   }
 
@@ -124,9 +126,10 @@ export class FileAnalysis {
   }
 
   private readonly counts = (p: Problem): boolean =>
-    p.kind !== "leak" ||
-    (pilesUp(this.session, p.cell.owned, p.site.value) &&
-      !isForProgram(this.session, p.cell.owned, p.site.node));
+    p.kind === "leak"
+      ? pilesUp(this.session, p.cell.owned, p.site.value) &&
+        !isForProgram(this.session, p.cell.owned, p.site.node)
+      : p.kind !== "overwrite" || !isForProgram(this.session, p.cell.owned, p.node);
 }
 
 /** The analyses of all files that are being linted, by syntax tree. */

@@ -197,6 +197,7 @@ export const tfjs: readonly OwnerSettings[] = [
       "scopeId",
     ],
     outsideScopes: ["Variable"],
+    lost: "running",
     managers: ["Layer", "Container", "LayersModel", "Sequential", "Optimizer", "RNNCell"],
     policy: "scoped",
   },

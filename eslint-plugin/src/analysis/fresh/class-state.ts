@@ -32,7 +32,7 @@ export function keptByClasses(session: Session, file: ts.SourceFile): KeptState[
         const given = ts.isPropertyAssignment(property) ? property.initializer : property.name;
         const value = promiseOf(session, given) ?? given;
         const owned = session.oracle.ownedAt(value);
-        if (name === undefined || owned?.owner.lost !== "always") return [];
+        if (name === undefined || !owned || owned.owner.lost === "repeated") return [];
         if (session.freshness(value) !== "fresh" || session.scopeAt(value) === "in") return [];
         if (isEndedByName(session, unwrap(value))) return [];
         return isEndedBy(session, component, name)

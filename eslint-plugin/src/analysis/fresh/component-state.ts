@@ -38,7 +38,7 @@ export function keptState(session: Session, file: ts.SourceFile): KeptState[] {
   }
   return found.filter(
     ({ owned, value }) =>
-      (owned.owner.lost === "always" || isMadeAgain(session, value)) &&
+      (owned.owner.lost !== "repeated" || isMadeAgain(session, value)) &&
       session.scopeAt(value) !== "in",
   );
 }

@@ -125,7 +125,7 @@ function isOnLocalNew(session: Session, call: CallLike): boolean {
  * last as long as the program, where they are made again and again.
  */
 export function pilesUp(session: Session, { owner }: Owned, at: ts.Node): boolean {
-  if (owner.lost === "always") return true;
+  if (owner.lost !== "repeated") return true;
   const place = enclosingFunction(at);
   return isInLoop(at, place) || (place !== undefined && runsOften(session, place));
 }
