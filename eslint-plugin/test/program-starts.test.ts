@@ -30,14 +30,14 @@ finds("one in a function of its own", script("(async () => { await main(); })();
 finds("one, where all is told", script("main();", " // !"), "tfjs", "strict");
 finds("one that a click starts, too", script("main(); button.onclick = main;", " // !"), "tfjs");
 finds("one that is called twice", script("main(); main();", " // !"), "tfjs");
-finds("one in a loop", script("for (const seed of [1, 2]) await main(seed);", " // !"), "tfjs");
+finds("one in a loop", script("for (const k of [1, 2]) await main(k);", " // !"), "tfjs");
 finds("what its loop loses", script("main();", "", "for (;;) tf.ones([1]).print(); // !"), "tfjs");
 finds(
   "what its callback loses",
   script(
     "main();",
     "",
-    "await model.fit(xs, xs, { callbacks: { onEpochEnd: async () => tf.ones([1]).print() } }); // !",
+    "await model.fit(xs, xs, { callbacks: { onEpochEnd: () => tf.ones([1]).print() } }); // !",
   ),
   "tfjs",
 );
