@@ -154,10 +154,8 @@ reports(
 const then = "init().then((device) => { upload(device); });";
 const init = `async function init(): Promise<GPUDevice> { ${asks} return device; }\n`;
 reports("what is made once a device is there", leads(init + then), []);
-reports("what is made when a page is", leads(`${runs("upload(device);")}onload = main;`), [
-  ...D,
-  ...D,
-]);
+reports("what is made when a page is", leads(`${runs("upload(device);")}onload = main;`), []);
+reports("what a click makes", leads(`${runs("upload(device);")}onclick = main;`), [...D, ...D]);
 reports(
   "what is made when a page is loaded",
   leads(`${runs("upload(device);")}addEventListener("load", () => { void main(); });`),

@@ -26,6 +26,10 @@ finds("a main function", script("main();"), "tfjs");
 finds("one that is waited for", script("await main();"), "tfjs");
 finds("one with a catch", script("main().catch(console.error);"), "tfjs");
 finds("one of a page", script('window.addEventListener("load", () => main());'), "tfjs");
+finds("one of a page's load", script("window.onload = main;"), "tfjs");
+finds("one of a page that is there", script("$(document).ready(main);"), "tfjs");
+finds("one that a promise calls", script("tf.ready().then(main);"), "tfjs");
+finds("one of a file that is read", script('fs.readFile("x", () => main());'), "tfjs");
 finds("one in a function of its own", script("(async () => { await main(); })();"), "tfjs");
 finds("one, where all is told", script("main();", " // !"), "tfjs", "strict");
 finds("one that a click starts, too", script("main(); button.onclick = main;", " // !"), "tfjs");
@@ -70,6 +74,18 @@ main();
 `,
   "tfjs",
 );
+for (const start of ["image.onload = show;", 'reader.addEventListener("load", show);'])
+  finds(
+    `what comes again: ${start}`,
+    `
+import * as tf from "@tensorflow/tfjs";
+function show() {
+  tf.ones([1]).print(); // !
+}
+${start}
+`,
+    "tfjs",
+  );
 finds(
   "what a class loses",
   `

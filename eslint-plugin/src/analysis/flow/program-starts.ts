@@ -8,9 +8,16 @@ import { isHolder, type Owner } from "../../owner.ts";
 import type { Owned } from "../program/oracle.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { isExported } from "../program/exported.ts";
-import { calleeNameNode, hasBody, isInLoop, unwrap, type CallLike } from "../program/syntax.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  isInLoop,
+  unwrap,
+  type CallLike,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 import type { Session } from "../session.ts";
-import { isForStart } from "../trails/runs-often.ts";
+import { calledWith } from "../trails/runs-often.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 
@@ -33,27 +40,53 @@ const furthest = 4;
  * are written to be made again, but what they make of a device that is asked for once.
  */
 function isOfStart(session: Session, fn: ts.Node, ofDevice: boolean, depth = 0): boolean {
-  const host = handedTo(fn);
-  if (depth > furthest || !hasBody(fn) || (host && !runsOnceFrom(host, fn))) return false;
-  if (!ofDevice && ts.isClassElement(fn)) return false;
-  const { calls, values } = callSitesOf(session.oracle, fn, "program");
-  const [site, ...others] = host ? [host] : calls;
-  if (!site || others.length > 0 || values.length > 0) return false;
-  if (!ofDevice && ts.isNewExpression(site)) return false;
+  if (depth > furthest || !hasBody(fn) || (!ofDevice && ts.isClassElement(fn))) return false;
+  const site = onlyRunOf(session, fn);
+  if (!site || (!ofDevice && ts.isNewExpression(site))) return false;
   const home = enclosingFunction(site);
   if (home === fn || isInLoop(site, home)) return false;
   if (!home) return true;
-  return (
-    (host !== undefined || !isExported(session.oracle.facts, fn)) &&
-    isOfStart(session, home, ofDevice, depth + 1)
-  );
+  const isOffered = handedTo(fn) === undefined && isExported(session.oracle.facts, fn);
+  return !isOffered && isOfStart(session, home, ofDevice, depth + 1);
 }
 
-/** `(async () => { … })()`, `.then(() => …)`, `addEventListener("load", () => …)`. */
-const runsOnceFrom = (host: CallLike, fn: ts.Node): boolean =>
-  unwrap(host.expression) === fn ||
-  isForStart(host) ||
-  /^(then|catch|finally)$/.test(calleeNameNode(host)?.text ?? "");
+/** The one place that runs a function, once. */
+function onlyRunOf(session: Session, fn: FunctionWithBody): ts.Node | undefined {
+  const host = handedTo(fn);
+  if (host) return unwrap(host.expression) === fn || runsOnce(host) ? host : undefined;
+  if (isForLoad(fn)) return fn;
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  const [site, ...others] = [...calls, ...values];
+  if (!site || others.length > 0) return undefined;
+  const given = calledWith(site);
+  return calls.length > 0 || (given && runsOnce(given)) || isForLoad(site) ? site : undefined;
+}
+
+/** `.then(() => …)`, `addEventListener("load", () => …)`, `$(document).ready(main)`. */
+function runsOnce(host: CallLike): boolean {
+  const name = calleeNameNode(host)?.text ?? "";
+  const event = host.arguments?.[0];
+  if (name !== "addEventListener" || !event || !ts.isStringLiteralLike(event))
+    return /^(then|catch|finally|ready|jQuery|\$|setTimeout|readFile|exec)$/.test(name);
+  return event.text === "DOMContentLoaded" || (event.text === "load" && isOfPage(host.expression));
+}
+
+/** `window.onload = main`. */
+const isForLoad = (fn: ts.Node): boolean => {
+  const { parent } = fn;
+  return (
+    ts.isBinaryExpression(parent) &&
+    parent.right === fn &&
+    /\bonload$/.test(parent.left.getText()) &&
+    isOfPage(parent.left)
+  );
+};
+
+/** `window.addEventListener`, `onload`: not of an image, which may be loaded again. */
+const isOfPage = (member: ts.Expression): boolean =>
+  ts.isIdentifier(member) ||
+  (ts.isPropertyAccessExpression(member) &&
+    /^(window|document|self|globalThis|document\.body)$/.test(member.expression.getText()));
 
 /** Whether values of a family end with a device: it makes them, or they hold what it makes. */
 function endsWithDevices({ settings }: Session, { owner }: Owned): boolean {
