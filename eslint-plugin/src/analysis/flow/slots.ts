@@ -325,7 +325,7 @@ function slotAt(
   const values = [...given, ...mentions.flatMap((m) => givenAt(session, m))].map(unwrap);
   const makes: ts.Expression[] = [];
   for (const value of values) {
-    if (isNullish(value) || isEmptyContainer(value) || isOfPlace(value, mentions)) continue;
+    if (isNothing(value) || isOfPlace(value, mentions)) continue;
     const store = value.parent;
     const added = ts.isBinaryExpression(store) ? spreadBack(session.oracle, store) : undefined;
     if (added?.every((part) => session.freshness(part) === "fresh")) {
@@ -350,6 +350,21 @@ function slotAt(
   const known = holder ?? home ?? first.getSourceFile();
   return [{ label: first.getText(), owned, mentions, makes, atOnce, home, holder: known, kind }];
 }
+
+/** `null`, `[]`, `{ ready: false, last: null }`. */
+const isNothing = (value: ts.Expression): boolean =>
+  isNullish(value) ||
+  isEmptyContainer(value) ||
+  (ts.isObjectLiteralExpression(value) &&
+    value.properties.every((p) => {
+      if (!ts.isPropertyAssignment(p)) return false;
+      const part = unwrap(p.initializer);
+      return (
+        isNullish(part) || isEmptyContainer(part) || ts.isLiteralExpression(part) || isFlag(part)
+      );
+    }));
+const isFlag = ({ kind }: ts.Node): boolean =>
+  kind === ts.SyntaxKind.TrueKeyword || kind === ts.SyntaxKind.FalseKeyword;
 
 /** `(next) => { table.dispose(); table = next; }`: who ends what a variable holds owns the next. */
 const isTaken = (
@@ -410,7 +425,7 @@ export const isStore = ({ operatorToken: { kind } }: ts.BinaryExpression): boole
   kind === ts.SyntaxKind.BarBarEqualsToken;
 
 /** `const net = make(); model.current = net; return () => net.dispose();`: it has another end. */
-function isEndedByName(session: Session, value: ts.Expression): boolean {
+export function isEndedByName(session: Session, value: ts.Expression): boolean {
   const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
   if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return false;
   const root = enclosingFunction(source) ?? source.getSourceFile();

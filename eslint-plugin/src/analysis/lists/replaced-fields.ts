@@ -1,16 +1,29 @@
 /**
  * Replaced fields: values that a record loses where it is written anew with one field changed,
  * `this.state = { ...this.state, last: x.neg() }`, or gets that by `Object.assign`. The field must
- * be one that another function ends by hand. Used by the rule about overwritten values.
+ * be one that another function ends by hand, or that holds only what was made for it. Used by the
+ * rule about overwritten values.
  */
 import ts from "typescript";
 import { enclosingFunction } from "../transfer/fate.ts";
 import type { LostEntry } from "./lost-entries.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
-import { runsOften } from "../trails/runs-often.ts";
+import { isForLoss, runsOften } from "../trails/runs-often.ts";
+import { callSitesOf } from "../program/call-sites.ts";
+import { isEndedByName } from "../flow/slots.ts";
 import { samePlace } from "../program/same-place.ts";
+import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
-import { isTarget, memberName, rootOf, someWithin, unwrap, within } from "../program/syntax.ts";
+import {
+  hasBody,
+  isNullish,
+  isTarget,
+  memberName,
+  rootOf,
+  someWithin,
+  unwrap,
+  within,
+} from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 import { givenTo } from "../untyped/untyped-records.ts";
 
@@ -42,19 +55,46 @@ function lostBy(
   properties: readonly ts.ObjectLiteralElementLike[],
 ): LostEntry[] {
   const home = enclosingFunction(record);
-  if (!home || !outlives(session, record, home)) return [];
+  if (!home || !outlives(session, record, home) || isAfterLoss(session, home)) return [];
   return properties.flatMap((property) => {
     const given = givenTo(property);
     if (!given || !property.name || ts.isComputedPropertyName(property.name)) return [];
     const value = unwrap(given);
-    const owned = session.oracle.ownedAt(value);
-    if (owned?.shape !== "one" || session.freshness(value) !== "fresh") return [];
-    if (!mayLackScope(session, value)) return [];
     const key = memberName(property.name);
-    return losesOld(session, record, key, home)
+    const isDropped = isNullish(value);
+    const own =
+      isDropped || runsOften(session, home) ? ownFilling(session, record, key) : undefined;
+    const owned = own ?? session.oracle.ownedAt(value);
+    if (owned?.shape !== "one" || !mayLackScope(session, value)) return [];
+    if (!isDropped && session.freshness(value) !== "fresh") return [];
+    return losesOld(session, record, key, home, own !== undefined)
       ? [{ call: value, table: `${record.getText()}.${key}`, owned }]
       : [];
   });
+}
+
+/** Whether a function is run when a device is lost, and all that it made with it. */
+function isAfterLoss({ oracle }: Session, home: ts.Node): boolean {
+  const callers = hasBody(home) ? callSitesOf(oracle, home, "program").calls : [];
+  return [home, ...callers.map(enclosingFunction)].some((fn) => fn && isForLoss(fn));
+}
+
+/** What a field of a record is filled with, where all of it is made for the record. */
+function ownFilling(session: Session, record: ts.Expression, key: string): Owned | undefined {
+  const { oracle } = session;
+  const given = oracle.facts.assignments(record.getSourceFile()).flatMap(({ left, right }) => {
+    const isField = ts.isPropertyAccessExpression(left) && left.name.text === key;
+    if (isField && samePlace(oracle, left.expression, record)) return [right];
+    const literal = unwrap(right);
+    if (!ts.isObjectLiteralExpression(literal) || !samePlace(oracle, left, record)) return [];
+    const property = literal.properties.find((p) => p.name && memberName(p.name) === key);
+    return givenTo(property) ?? [];
+  });
+  const values = given.map(unwrap).filter((value) => !isNullish(value));
+  const isOwn = values.every(
+    (value) => session.freshness(value) === "fresh" && !isEndedByName(session, value),
+  );
+  return isOwn && values[0] ? (oracle.ownedAt(values[0]) ?? undefined) : undefined;
 }
 
 /** A field of the object, or of what a variable outside the function holds. */
@@ -66,8 +106,18 @@ function outlives(session: Session, record: ts.Expression, home: ts.Node): boole
   return source !== undefined && ts.isVariableDeclaration(source) && !within(source, home);
 }
 
-/** Whether a function only looks at a field of a record, which others end. */
-function losesOld(session: Session, record: ts.Expression, key: string, home: ts.Node): boolean {
+/**
+ * Whether a function only looks at a field of a record, which others end.
+ *
+ * @param isOwn whether it is known to be the record's without an end
+ */
+function losesOld(
+  session: Session,
+  record: ts.Expression,
+  key: string,
+  home: ts.Node,
+  isOwn: boolean,
+): boolean {
   const holder = ts.findAncestor(record, ts.isClassLike) ?? record.getSourceFile();
   const fields: ts.PropertyAccessExpression[] = [];
   const others: ts.Expression[] = [];
@@ -86,8 +136,9 @@ function losesOld(session: Session, record: ts.Expression, key: string, home: ts
   const ends = (at: ts.Expression): boolean => session.transfer(at).effect === "disposes";
   // `end(this.state)` ends all of it
   const [ended] = [...fields.filter((at) => !within(at, home)), ...others].filter(ends);
-  if (!ended || isWhole) return false;
-  if (session.oracle.ownedAt(ended)?.nullable === true && !runsOften(session, home)) return false;
+  if ((!ended && !isOwn) || isWhole) return false;
+  const mayBeNone = ended && session.oracle.ownedAt(ended)?.nullable === true;
+  if (mayBeNone && !isOwn && !runsOften(session, home)) return false;
   const inside = fields.filter((at) => within(at, home));
   if (!inside.every((at) => !isTarget(at) && onlyLooksAt(session.transfer(at).effect)))
     return false;
