@@ -31,7 +31,7 @@ import { replacedEntries } from "../analysis/lists/replaced-entries.ts";
 import { isPattern } from "../analysis/program/pattern-stores.ts";
 import { summedEntries } from "../analysis/lists/summed-entries.ts";
 import { replacedFields } from "../analysis/lists/replaced-fields.ts";
-import { isSecondTry } from "../analysis/program/ways.ts";
+import { isSecondTry } from "../analysis/program/second-tries.ts";
 import { lostBySlots } from "../analysis/flow/slot-losses.ts";
 import { rule, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";

@@ -81,27 +81,6 @@ export function tellsOfChange(test: ts.Expression, sign: "!" | "="): boolean {
 }
 
 /**
- * `try { d = await a(); log(d); } catch { d = await b(); }`: what is made in the `catch` takes the
- * place of nothing, for `console` throws nothing.
- */
-export function isSecondTry(first: ts.Node, second: ts.Node): boolean {
-  const around = ts.findAncestor(second, ts.isCatchClause)?.parent;
-  if (!around || !within(first, around.tryBlock)) return false;
-  const { statements } = around.tryBlock;
-  const at = statements.findIndex((s) => within(first, s));
-  return (
-    statements[at]?.kind === ts.SyntaxKind.ExpressionStatement &&
-    statements.slice(at + 1).every(isLog)
-  );
-}
-
-/** `console.log(x);`. */
-const isLog = (statement: ts.Statement): boolean =>
-  ts.isExpressionStatement(statement) &&
-  ts.isCallExpression(statement.expression) &&
-  /^console\./.test(statement.expression.expression.getText());
-
-/**
  * `setCount(n) { this.make(n); }`: whoever runs a function comes to a place in it, or does when
  * what is given is not what it was: `if (n !== this.n) this.make(n);`.
  */
