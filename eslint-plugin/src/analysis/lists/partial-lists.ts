@@ -42,14 +42,19 @@ export function leftElements(session: Session, file: ts.SourceFile): LeftElement
 }
 
 function leftIn(session: Session, declaration: ts.VariableDeclaration): LeftElement | undefined {
-  const { name, initializer } = declaration;
+  const { name } = declaration;
   const home = enclosingFunction(declaration);
-  if (!home || !initializer || !ts.isIdentifier(name)) return undefined;
+  if (!home || !ts.isIdentifier(name)) return undefined;
   const owned = session.oracle.ownedAt(name);
-  if (owned?.shape !== "many" || session.freshness(initializer) !== "fresh") return undefined;
+  if (owned?.shape !== "many") return undefined;
+  const mentions = referencesTo(session.oracle, declaration, name, home);
+  const targets = mentions.filter((id) => isTarget(id));
+  const made = madeFor(declaration, targets);
+  if (!made || session.freshness(made) !== "fresh") return undefined;
   const looked = new Set<string>(),
     ended = new Set<string>();
-  for (const id of referencesTo(session.oracle, declaration, name, home)) {
+  for (const id of mentions) {
+    if (targets.includes(id)) continue;
     const index = indexOf(id);
     if (index === undefined) {
       if (fateOf(id).kind !== "operand" && fateOf(id).member !== "length") return undefined;
@@ -60,10 +65,22 @@ function leftIn(session: Session, declaration: ts.VariableDeclaration): LeftElem
     (deed === "ends" ? ended : looked).add(index);
   }
   const last = Math.max(...[...ended].map(Number)); // `scores[1].dispose()`: there is a first
-  for (let i = 0; i < Math.max(countOf(initializer), last); i++) looked.add(String(i));
+  for (let i = 0; i < Math.max(countOf(made), last); i++) looked.add(String(i));
   const left = [...looked].find((index) => !ended.has(index));
   return ended.size > 0 && left !== undefined
-    ? { label: `${name.text}[${left}]`, value: unwrap(initializer), owned }
+    ? { label: `${name.text}[${left}]`, value: unwrap(made), owned }
+    : undefined;
+}
+
+/** The one list that a variable is given: where it is declared, or later. */
+function madeFor(
+  { initializer }: ts.VariableDeclaration,
+  targets: readonly ts.Identifier[],
+): ts.Expression | undefined {
+  if (initializer) return targets.length === 0 ? initializer : undefined;
+  const [target, ...others] = targets;
+  return target && others.length === 0 && ts.isBinaryExpression(target.parent)
+    ? target.parent.right
     : undefined;
 }
 

@@ -155,8 +155,7 @@ export class Oracle {
   /** One value or a list of them, in a script that cannot say which: as it is used. */
   #unmixed(node: ts.Expression, owned: Owned): Owned {
     const declaration = ts.isIdentifier(node) ? this.#declarationOf(node) : undefined;
-    const asked = (d: ts.Declaration): ts.Identifier[] => usesOf(this, d);
-    const taken = declaration ? takenByUses(asked(declaration)) : takenFor(node, asked);
+    const taken = declaration ? takenByUses(usesOf(this, declaration)) : takenFor(node, this);
     return taken === "one" ? { ...single(owned.owner), nullable: owned.nullable } : owned;
   }
 

@@ -373,6 +373,8 @@ export function callbackResult(
     if (state === "out") trail.hasLeft = true;
     else if (state !== "in") trail.stop();
     trail.climb(call, path);
+    const { owner } = trail.owned; // or a part of what the call gives: `profile(f).result`
+    if (session.oracle.is(callee, owner.runsInline, owner)) trail.climb(call, ["*", ...path]);
     return;
   }
   if (callee.body) {

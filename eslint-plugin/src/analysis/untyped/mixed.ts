@@ -1,9 +1,11 @@
 /**
  * Mixed results: `model.predict(x)` gives one value or a list of them, and plain JavaScript has no
- * cast to say which. What is done with the result tells. Pure syntax; used by the oracle alone.
+ * cast to say which. What is done with the result tells. Used by the oracle and by `untyped.ts`.
  */
 import ts from "typescript";
+import type { References } from "../program/references.ts";
 import { fateOf, type Fate } from "../transfer/fate.ts";
+import { usesOf } from "./untyped-parameters.ts";
 
 /** What code takes a value for: one value, a list, or no telling. */
 export type Taken = "one" | "many" | null;
@@ -15,20 +17,15 @@ const listMembers = new Set([
 /** Members that lists have, too. */
 const shared = new Set(["concat", "slice", "reverse", "fill", "flat", "indexOf", "at", "join"]);
 
-/**
- * What a value is taken for where an expression gives it, or by the uses of the name it gets.
- *
- * @param usesOf the mentions of the variable that a declaration makes
- */
-export function takenFor(
-  node: ts.Expression,
-  usesOf: (declaration: ts.Declaration) => readonly ts.Identifier[],
-): Taken {
+/** What a value is taken for where an expression gives it, or by the uses of the name it gets. */
+export function takenFor(node: ts.Expression, names: References): Taken {
   const fate = fateOf(node);
-  if (fate.kind !== "bound") return byFate(fate);
-  if (!ts.isVariableDeclaration(fate.node)) return null;
-  if (ts.isArrayBindingPattern(fate.node.name)) return "many";
-  return takenByUses(usesOf(fate.node));
+  const target = fate.kind === "assigned" ? (fate.node as ts.BinaryExpression).left : undefined;
+  const given = target && ts.isIdentifier(target) ? names.declarationAt(target) : fate.node;
+  if (fate.kind !== "bound" && !target) return byFate(fate);
+  if (!given || !ts.isVariableDeclaration(given)) return null;
+  if (ts.isArrayBindingPattern(given.name)) return "many";
+  return takenByUses(usesOf(names, given));
 }
 
 /** What the mentions of a variable take it for; a list, where they do not agree. */

@@ -106,7 +106,7 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
       (runs.includes(name) && isOfLibrary(context, call, owner)) ||
       (looks.includes(name) && givesMarked(context, call, owner))
     )
-      return takenFor(call, (d) => usesOf(context, d)) === "many" ? several(owner) : single(owner);
+      return takenFor(call, context) === "many" ? several(owner) : single(owner);
   }
   const callee = calleeNameNode(call);
   const made = name === "useMemo" ? call.arguments[0] : undefined;

@@ -1,0 +1,67 @@
+/**
+ * Outputs of models without types: one value or a list of them, by what is done with the variable
+ * they are assigned to, and those that a measured function gives. Each is a program of which the
+ * marked lines are reported.
+ */
+import { suite } from "uvu";
+import { marked } from "./marked.ts";
+
+const test = suite("outputs of models");
+const finds = marked(test);
+
+/** Two models that give a variable its outputs. */
+const assigned = (uses: string, mark = ""): string => `
+function run(models, name, isNew) {
+  const input = tf.zeros([2]);
+  let outputs;
+  if (isNew) {
+    outputs = models[name].predict(input);${mark}
+  } else {
+    outputs = models.old.execute(input);${mark}
+  }
+  input.dispose();
+  ${uses}
+}
+run(window.models, "a", true);
+`;
+const shown = "const shown = [outputs[0].dataSync(), outputs[1].dataSync()];";
+finds("ended by place", assigned(`${shown} outputs[0].dispose(); outputs[1].dispose();`), "tfjs");
+finds("ended each", assigned(`${shown} outputs.forEach((t) => t.dispose());`), "tfjs");
+finds("ended together", assigned(`${shown} tf.dispose(outputs);`), "tfjs");
+finds("ended in turn", assigned("for (const t of outputs) { t.print(); t.dispose(); }"), "tfjs");
+finds("ended by nobody", assigned(shown, " // !"), "tfjs");
+
+/** One model that gives a variable its outputs. */
+const alone = (uses: string, mark = ""): string => `
+function run(model) {
+  const input = tf.zeros([2]);
+  let outputs;
+  outputs = model.predict(input);${mark}
+  input.dispose();
+  ${uses}
+}
+run(window.model);
+`;
+finds("both of one model", alone(`${shown} outputs[0].dispose(); outputs[1].dispose();`), "tfjs");
+finds("one of two", alone(`${shown} outputs[0].dispose();`, " // !"), "tfjs");
+
+/** What `profile` gives beside its measures. */
+const profiled = (uses: string, mark = ""): string => `
+async function measure(models, name, image) {
+  const input = tf.browser.fromPixels(image);
+  const profile = await tf.profile(() => models[name].predict(input));${mark}
+  input.dispose();
+  ${uses}
+}
+measure(window.models, "a", window.image);
+`;
+finds("by its result", profiled("const out = profile.result; out.dispose();"), "tfjs");
+finds("by a pattern", profiled("const { result } = profile; tf.dispose(result);"), "tfjs");
+finds(
+  "a list of results",
+  profiled("let all; if (name) all = profile.result; all.forEach((t) => t.dispose());"),
+  "tfjs",
+);
+finds("results left", profiled("console.log(profile.peakBytes);", " // !"), "tfjs");
+
+test.run();
