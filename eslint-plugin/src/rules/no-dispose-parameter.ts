@@ -6,19 +6,12 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import type { Cell } from "../analysis/flow/cells.ts";
-import { bindingOf, callSitesOf, nameOf } from "../analysis/program/call-sites.ts";
+import { bindingOf, nameOf } from "../analysis/program/call-sites.ts";
 import { soundsLikeDisposal } from "../analysis/transfer/disposes.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import { boundNames } from "../analysis/program/references.ts";
-import { isGivenAnew } from "../analysis/fresh/fresh-results.ts";
-import {
-  calleeNameNode,
-  hasBody,
-  rootOf,
-  someWithin,
-  unwrap,
-  type FunctionWithBody,
-} from "../analysis/program/syntax.ts";
+import { isGivenForGood } from "../analysis/transfer/given-for-good.ts";
+import { hasBody, rootOf, someWithin, type FunctionWithBody } from "../analysis/program/syntax.ts";
 import { bodyEffect } from "../analysis/transfer/summary.ts";
 import { handedTo } from "../analysis/transfer/callbacks.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
@@ -59,7 +52,7 @@ export const noDisposeParameter = rule<Id, Record<string, never>>({
         continue;
       const { cell, node } = problem;
       const fn = enclosingFunction(node) && ownerFunction(cell.declaration);
-      if (!fn || isAnswer(file, cell) || exempt(file, fn, cell.label)) continue;
+      if (!fn || isAnswer(file, cell) || exempt(file, fn, cell)) continue;
       report({
         mark: spanOf(node),
         messageId: "parameter",
@@ -130,7 +123,11 @@ function ownerFunction(declaration: ts.Node | undefined): ts.SignatureDeclaratio
 }
 
 /** Callbacks get what their caller gives them; disposers and documented sinks take ownership. */
-function exempt(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): boolean {
+function exempt(
+  file: FileAnalysis,
+  fn: ts.SignatureDeclaration,
+  { label: name, owned }: Cell,
+): boolean {
   if (handedTo(fn) || ts.isSetAccessor(fn)) return true;
   const called = nameOf(fn);
   if (called === undefined) return true;
@@ -140,27 +137,8 @@ function exempt(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): 
   if (hasBody(fn) && file.session.summary(fn).parameters[index]?.stores) return true;
   if (tags.keeps || tags.takes.includes(name) || soundsLikeDisposal(called)) return true;
   if (saysTaken(file, fn, name)) return true;
-  return hasBody(fn) && (isGivenForGood(file, fn, index) || onlyEndsRecord(file, fn));
-}
-
-/** `flush(queue.splice(0))`, `beams = step(beams)`: who calls the function has it no more. */
-function isGivenForGood(file: FileAnalysis, fn: FunctionWithBody, index: number): boolean {
-  const { oracle } = file.session;
-  const { calls, values } = callSitesOf(oracle, fn, "program");
-  return (
-    calls.length > 0 &&
-    values.length === 0 &&
-    calls.every((call) => {
-      const given = call.arguments?.[index];
-      return given !== undefined && (isTakenOut(given) || isGivenAnew(oracle, given));
-    })
-  );
-}
-
-/** `queue.splice(0)`, `queue.shift()!`. */
-function isTakenOut(given: ts.Expression): boolean {
-  const call = unwrap(given);
-  return ts.isCallExpression(call) && /^(splice|shift|pop)$/.test(calleeNameNode(call)?.text ?? "");
+  if (!hasBody(fn)) return false;
+  return isGivenForGood(file.session, fn, index, owned) || onlyEndsRecord(file, fn);
 }
 
 /** "Starts in several places, which it takes over": of the one owned parameter, or by its name. */
