@@ -37,6 +37,7 @@ import {
 } from "../program/syntax.ts";
 import type { Divided, ScopeState, Session } from "../session.ts";
 import { callsThrough, isLayerCall } from "./layer-calls.ts";
+import { isLoss } from "./losses.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
 import { afterAwait, isPastScope, waitsBefore } from "./past-waits.ts";
@@ -127,6 +128,7 @@ export class ScopeContext {
     const host = handedTo(fn);
     if (host) return this.ofCallback(session, host, fn);
     if (session.settings.scopeInference === "off") return "out";
+    if (isLoss(session, fn) && !this.isCalledOutside(session, fn)) return "in";
     return this.ofNamed(session, fn);
   }
 
@@ -173,6 +175,12 @@ export class ScopeContext {
     const states = sure.map((e) => e.state);
     if (!states.includes("in")) return states.includes("out") ? "out" : "unknown";
     return this.ofEntered(session, fn, sure) === "out" ? "mixed" : "unknown";
+  }
+
+  private isCalledOutside(session: Session, fn: FunctionWithBody): boolean {
+    const { calls } = callSitesOf(session.oracle, fn, "program");
+    const sure = calls.filter((call) => isNamedSurely(session, call) && !within(call, fn));
+    return sure.some((call) => this.stateAt(session, call) === "out");
   }
 
   /** The places a function is called from or handed on at, with the scopes there. */
