@@ -45,6 +45,31 @@ run(window.model);
 finds("both of one model", alone(`${shown} outputs[0].dispose(); outputs[1].dispose();`), "tfjs");
 finds("one of two", alone(`${shown} outputs[0].dispose();`, " // !"), "tfjs");
 
+/** The first of what a model gives, of which nobody knows whether it is a list. */
+const first = (uses: string, mark = "", pick = "Array.isArray(raw) ? raw[0] : raw"): string => `
+async function run(model) {
+  const input = tf.zeros([2]);
+  const raw = await model.executeAsync(input);
+  input.dispose();
+  const first = ${pick};${mark}
+  console.log(await first.data());
+  ${uses}
+}
+run(window.model);
+`;
+finds("the first, and all ended", first("tf.dispose(raw);"), "tfjs");
+finds(
+  "by its class",
+  first("tf.dispose(raw);", "", "raw instanceof tf.Tensor ? raw : raw[0]"),
+  "tfjs",
+);
+finds(
+  "the first, and each ended",
+  first("if (Array.isArray(raw)) raw.forEach((t) => t.dispose()); else raw.dispose();"),
+  "tfjs",
+);
+finds("the first, and none ended", first("", " // !"), "tfjs");
+
 /** What `profile` gives beside its measures. */
 const profiled = (uses: string, mark = ""): string => `
 async function measure(models, name, image) {

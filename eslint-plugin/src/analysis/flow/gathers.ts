@@ -118,8 +118,8 @@ export function choiceArms(node: ts.Expression): [ts.Expression, ts.Expression] 
 }
 
 /**
- * `n > 1 ? a : b`, `new Set([a, b])`: variables, of which the function ends those by their names
- * that hold what it made.
+ * `n > 1 ? a : b`, `isArray(ts) ? ts[0] : ts`, `new Set([a, b])`: variables, of which the function
+ * ends those by their names that hold what it made.
  */
 export function isOfEnded(session: Session, value: ts.Expression): boolean {
   const made = namesIn(value).filter((id) => session.freshness(id) === "fresh");
@@ -129,8 +129,8 @@ export function isOfEnded(session: Session, value: ts.Expression): boolean {
 
 /** The names that a choice between names, or a set or table, is made of. */
 function namesIn(value: ts.Expression): ts.Identifier[] {
-  const arms = choiceArms(value)?.map(unwrap);
-  if (arms) return arms.every(ts.isIdentifier) ? arms : [];
+  const arms = choiceArms(value)?.map((arm) => nameOrElement(unwrap(arm)));
+  if (arms) return arms.every((id) => id !== undefined) ? arms : [];
   if (!ts.isNewExpression(value) || !/^(Map|Set)$/.test(value.expression.getText())) return [];
   const found: ts.Identifier[] = [];
   const visit = (at: ts.Node): void => {
@@ -140,6 +140,12 @@ function namesIn(value: ts.Expression): ts.Identifier[] {
   value.arguments?.forEach(visit);
   return found;
 }
+
+/** The `ts` of `ts` and `ts[0]`, which stay the list's. */
+const nameOrElement = (arm: ts.Expression): ts.Identifier | undefined => {
+  const list = ts.isElementAccessExpression(arm) ? unwrap(arm.expression) : arm;
+  return ts.isIdentifier(list) ? list : undefined;
+};
 
 /** Whether a variable is given more than what it is declared with, which the dataflow follows. */
 export function isWrittenAgain(session: Session, id: ts.Expression): boolean {
