@@ -22,7 +22,7 @@ function run(models, name, isNew) {
   input.dispose();
   ${uses}
 }
-run(window.models, "a", true);
+exports.run = run;
 `;
 const shown = "const shown = [outputs[0].dataSync(), outputs[1].dataSync()];";
 finds("ended by place", assigned(`${shown} outputs[0].dispose(); outputs[1].dispose();`), "tfjs");
@@ -40,7 +40,7 @@ function run(model) {
   input.dispose();
   ${uses}
 }
-run(window.model);
+exports.run = run;
 `;
 finds("both of one model", alone(`${shown} outputs[0].dispose(); outputs[1].dispose();`), "tfjs");
 finds("one of two", alone(`${shown} outputs[0].dispose();`, " // !"), "tfjs");
@@ -55,7 +55,7 @@ async function run(model) {
   console.log(await first.data());
   ${uses}
 }
-run(window.model);
+exports.run = run;
 `;
 finds("the first, and all ended", first("tf.dispose(raw);"), "tfjs");
 finds(
@@ -78,7 +78,7 @@ async function measure(models, name, image) {
   input.dispose();
   ${uses}
 }
-measure(window.models, "a", window.image);
+exports.measure = measure;
 `;
 finds("by its result", profiled("const out = profile.result; out.dispose();"), "tfjs");
 finds("by a pattern", profiled("const { result } = profile; tf.dispose(result);"), "tfjs");

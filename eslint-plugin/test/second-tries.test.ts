@@ -22,7 +22,7 @@ async function decode(url) {
   t.dispose();
   return found;
 }
-decode("a");
+exports.decode = decode;
 `;
 const first = `t = await load(url);`;
 const again = `t = await load("other");`;
