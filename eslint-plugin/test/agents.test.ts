@@ -277,7 +277,8 @@ async function between(a, b, steps) {
   const other = b.concat(path);
   return other.length;
 }
-similarity(window.encoder, "a", "b").then(() => between(window.a, window.b, 2));`,
+window.onclick = () =>
+  similarity(window.encoder, "a", "b").then(() => between(window.a, window.b, 2));`,
 });
 
 test.run();

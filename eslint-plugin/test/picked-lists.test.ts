@@ -50,7 +50,7 @@ finds(
   found.dispose();
   return scores;
 }
-score(window.x);`,
+for (const x of window.xs) score(x);`,
   "tfjs",
 );
 test.run();

@@ -8,7 +8,7 @@ import { asksPackage } from "./asked-packages.ts";
 import { builtinArgument, puts } from "../program/containers.ts";
 import { disposesArguments } from "./disposes.ts";
 import { isEndedAfter, isEndedByCallback } from "./ended-after.ts";
-import { argumentOf } from "./fate.ts";
+import { argumentOf, fateOf } from "./fate.ts";
 import { lendsToHanded } from "./handed-functions.ts";
 import { isMadeByLibrary } from "../fresh/is-fresh.ts";
 import { holdsListed, holdsOn, isLent } from "./holding.ts";
@@ -127,6 +127,10 @@ class Described implements Argument {
   }
   get endedAfter(): boolean {
     return isEndedAfter(this.#session, this.#call, this.#node, this.#owned);
+  }
+
+  get claimed(): boolean {
+    return /^(assert|invariant)$/.test(this.#callee.name) && fateOf(this.#call).kind === "dropped";
   }
 
   /**

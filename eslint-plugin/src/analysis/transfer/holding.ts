@@ -131,9 +131,21 @@ function outlives(session: Session, node: ts.Expression, owner: Owner, hops: num
       return false;
     case "returned":
       return hops >= mostHops || !isReplacedByCallers(session, node);
+    case "assigned": {
+      const local = ts.isBinaryExpression(fate.node) && localOf(session, fate.node.left);
+      if (local && hops < mostHops) return variableOutlives(session, local, owner, hops + 1);
+      return !isReplaced(session, node);
+    }
     default:
       return !isTarget(node) && !isReplaced(session, node);
   }
+}
+
+/** The function's own variable of an assignment: `let view; view = texture.createView();`. */
+function localOf(session: Session, place: ts.Expression): ts.VariableDeclaration | undefined {
+  const at = ts.isIdentifier(place) ? session.oracle.declarationAt(place) : undefined;
+  const isLocal = at && enclosingFunction(at) === enclosingFunction(place);
+  return isLocal && ts.isVariableDeclaration(at) ? at : undefined;
 }
 
 /** Whether a function may keep what it is given: `pass.use(group)` only sets it. */

@@ -245,6 +245,8 @@ export interface Argument {
   readonly asked: boolean;
   /** The function that makes the call ends the value straight after it. */
   readonly endedAfter: boolean;
+  /** Only claimed to be there: `assert(t)`. */
+  readonly claimed: boolean;
 }
 
 /** One row for arguments. */
@@ -272,6 +274,7 @@ export const calls: readonly ArgumentRow[] = [
   { when: (a) => a.handed, effect: "borrows", example: "(fn) => fn(t)" },
   { when: (a) => a.asked, effect: "borrows", example: "await foreign.detect(t)" },
   { when: (a) => a.endedAfter, effect: "borrows", example: "foreign(t); t.dispose()" },
+  { when: (a) => a.claimed, effect: "borrows", example: 'assert(t, "there is one")' },
   { when: () => true, effect: "unknown", example: "foreign(t)" },
 ];
 
