@@ -43,6 +43,9 @@ function run(model) {
 exports.run = run;
 `;
 finds("both of one model", alone(`${shown} outputs[0].dispose(); outputs[1].dispose();`), "tfjs");
+const closure = "const t = tf.tidy(() => outputs[1].squeeze()); t.dispose(); outputs[0].dispose();";
+finds("one of two, the other in a scope", alone(closure, " // !"), "tfjs");
+finds("both, one in a scope", alone(`${closure} outputs[1].dispose();`), "tfjs");
 finds("one of two", alone(`${shown} outputs[0].dispose();`, " // !"), "tfjs");
 
 /** The first of what a model gives, of which nobody knows whether it is a list. */

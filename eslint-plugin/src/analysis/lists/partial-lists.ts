@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { putValues } from "../program/containers.ts";
+import { outlivesMaker } from "../flow/closures.ts";
 import { enclosingFunction, fateOf, loopOver } from "../transfer/fate.ts";
 import { effectInside } from "../transfer/mention.ts";
 import type { Owned } from "../program/oracle.ts";
@@ -92,7 +93,11 @@ function deedOn(
 ): "ends" | "looks" | undefined {
   const { effect, fate } = session.transfer(element);
   if (effect === "disposes") return "ends";
-  if (onlyLooksAt(effect)) return enclosingFunction(element) === home ? "looks" : undefined;
+  const around = enclosingFunction(element);
+  if (onlyLooksAt(effect))
+    return around === home || (around && !outlivesMaker(session, home, around))
+      ? "looks"
+      : undefined;
   const { kind, node } = fate;
   const name = kind === "bound" && ts.isVariableDeclaration(node) ? variableName(node) : undefined;
   if (!name || isUsing(node)) return undefined;
