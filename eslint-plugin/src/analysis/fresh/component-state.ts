@@ -9,6 +9,7 @@ import { handedTo } from "../transfer/callbacks.ts";
 import { callsNamed } from "../program/call-index.ts";
 import { nameOf } from "../program/call-sites.ts";
 import { soundsLikeDisposal } from "../transfer/disposes.ts";
+import { earlyExit } from "../transfer/early-ends.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import type { Owned } from "../program/oracle.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
@@ -181,7 +182,9 @@ export function isEndedByName(session: Session, value: ts.Expression): boolean {
   const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
   if (!source || !(ts.isVariableDeclaration(source) || ts.isParameter(source))) return false;
   if (!ts.isIdentifier(source.name)) return false;
-  return usesOf(session, source, source.name).some((id) => id !== value && !leaves(session, id));
+  return usesOf(session, source, source.name).some(
+    (id) => id !== value && !leaves(session, id) && !earlyExit(id, value),
+  );
 }
 
 function keptByState(

@@ -278,15 +278,24 @@ export const isDevice = (session: Session, node: ts.Expression): boolean => {
 
 const deepest = 3;
 
-/** Whether code destroys a device, itself or through methods of objects: then all is freed. */
-export function endsDevice(session: Session, body: ts.Node, depth = 0): boolean {
+/**
+ * Whether code destroys a device, itself or through methods of objects: then all is freed.
+ *
+ * @param counts whether a call of the code itself counts
+ */
+export function endsDevice(
+  session: Session,
+  body: ts.Node,
+  counts = (_end: ts.CallExpression): boolean => true,
+  depth = 0,
+): boolean {
   return someWithin(body, (node) => {
     if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
     const { name, expression } = node.expression;
-    if (name.text === "destroy" && isDevice(session, expression)) return true;
+    if (name.text === "destroy" && isDevice(session, expression)) return counts(node);
     const inner = freeing.test(name.text) ? session.oracle.callee(node).body : undefined;
     const isNew = inner !== undefined && inner !== body && depth < deepest;
-    return isNew && endsDevice(session, inner, depth + 1);
+    return isNew && endsDevice(session, inner, undefined, depth + 1) && counts(node);
   });
 }
 

@@ -15,6 +15,7 @@ import { isAnything, isHolder } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { baseOf, hasBody, within, type CallLike } from "../program/syntax.ts";
 import { cleanedEffect } from "./cleaned-effects.ts";
+import { earlyExit } from "../transfer/early-ends.ts";
 import { asksForDevice } from "./made-again.ts";
 import { isReplaced, isToReplace } from "./trail-ends.ts";
 import { isDoneAgain, isOfModule } from "./module-tables.ts";
@@ -61,9 +62,13 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   return pathsTo(owned).flatMap((path) => {
     const trail = new Trail(session, owned, isOfEffect);
     let where = "nowhere";
+    let isEndedEarly = false;
     const counts = (end: ts.Node): boolean => {
-      if (!asksLastEnd || !isReplaced(session, end, node)) return true;
-      where = "only to replace it";
+      const exit = earlyExit(end, node);
+      isEndedEarly ||= exit !== undefined;
+      if (exit) where = `only when line ${String(lineOf(exit))} ${wordFor(exit)}`;
+      else if (asksLastEnd && isReplaced(session, end, node)) where = "only to replace it";
+      else return true;
       return false;
     };
     // most values end, and nothing else need be asked of them
@@ -78,7 +83,8 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
       (n) => n.getSourceFile() === file && !isMadeIntoAnother(session, n),
     );
-    return [{ made: node, owned, where, trail: nodes, ...named(place, node) }];
+    const name = isEndedEarly ? firstName(node) : undefined;
+    return [{ made: node, owned, where, trail: nodes, ...named(name ?? place, node) }];
   });
 }
 
@@ -88,7 +94,7 @@ function endsWithDevice(session: Session, node: CallLike): boolean {
   const around: ts.Node[] = [];
   for (let at = enclosingFunction(node); at; at = enclosingFunction(at)) around.push(at);
   const holder = ts.findAncestor(node, ts.isClassLike);
-  if (around.some((at) => endsDevice(session, at))) return true;
+  if (around.some((at) => endsDevice(session, at, (end) => !earlyExit(end, node)))) return true;
   return holder !== undefined && goesWithDevice(session, holder);
 }
 
@@ -148,6 +154,19 @@ export const isEndedSomewhere = (session: Session, { name, makes }: Member): boo
     const ends = pathsTo(owned).flatMap((path) => new Trail(session, owned).endsOf(at, path));
     return ends.some((end) => !isToReplace(session, end, name, makes));
   });
+
+/** The variable that a value is made for. */
+function firstName(made: ts.Expression): ts.VariableDeclaration | undefined {
+  const { kind, node } = fateOf(made);
+  return kind === "bound" && ts.isVariableDeclaration(node) && ts.isIdentifier(node.name)
+    ? node
+    : undefined;
+}
+
+const lineOf = (node: ts.Node): number =>
+  node.getSourceFile().getLineAndCharacterOfPosition(node.getStart()).line + 1;
+
+const wordFor = (exit: ts.Node): string => (ts.isThrowStatement(exit) ? "throws" : "leaves");
 
 /** What becomes of a value that somebody may end later. */
 const goesOn: ReadonlySet<Outcome> = new Set(["bound", "assigned", "returned", "kept", "unknown"]);
