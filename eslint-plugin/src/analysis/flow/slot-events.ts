@@ -10,6 +10,7 @@ import { enclosingFunction } from "../transfer/fate.ts";
 import { leavesFieldAlone, wholesIn } from "../transfer/handed-this.ts";
 import { isAnything } from "../../owner.ts";
 import { givesOthers, givesPart } from "../lists/left-out.ts";
+import { isCarriedOver } from "../objects/lent-devices.ts";
 import { isSpreadBack, spreadBack } from "../lists/spread-back.ts";
 import { storesOf } from "../program/pattern-stores.ts";
 import { isSwapped } from "../program/swaps.ts";
@@ -112,7 +113,7 @@ function isDereferenced(mention: ts.Expression): boolean {
 
 /** The mention in `this.xs = this.xs.slice(1)`, or in a callback there: the store tells. */
 function isPartOfStore(session: Session, mention: ts.Expression): boolean {
-  if (isSpreadBack(session.oracle, mention)) return true;
+  if (isSpreadBack(session.oracle, mention) || isCarriedOver(session, mention)) return true;
   const store = ts.findAncestor(mention, ts.isBinaryExpression);
   return (
     store !== undefined &&

@@ -162,7 +162,7 @@ const callsNamedIn = (fn: ts.Node, name: string): boolean =>
 /** `recover() { … requestDevice(); this.buffer = null; }`: it is gone with the device before. */
 const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolean => {
   const home = owned.owner.policy === "generic" ? enclosingFunction(node) : undefined;
-  return home !== undefined && (isForLoss(home) || asksForDevice(session, home));
+  return home !== undefined && (isForLoss(home) || asksForDevice(session, home, node));
 };
 
 /**

@@ -35,7 +35,7 @@ import {
   valuesOf,
   valueGiven,
 } from "../program/syntax.ts";
-import { freshBesideDevices } from "../objects/lent-devices.ts";
+import { freshBesideDevices, isCarriedOver } from "../objects/lent-devices.ts";
 import { isUsedThere } from "../transfer/used-there.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 
@@ -138,6 +138,7 @@ export function fieldSlots(session: Session, node: ts.ClassLikeDeclaration): Slo
 const isShared = (session: Session, mention: ts.Expression): boolean =>
   isHandedOn(session.transfer(mention), ["disposes"]) &&
   !isSpreadBack(session.oracle, mention) &&
+  !isCarriedOver(session, mention) &&
   !isShownTo(session, mention) &&
   !isMoved(mention);
 
@@ -343,6 +344,7 @@ function slotAt(
   const isOthers = (m: ts.Expression): boolean =>
     isHandedOn(session.transfer(m), ["disposes"]) &&
     !isSpreadBack(session.oracle, m) &&
+    !isCarriedOver(session, m) &&
     !isUsedThere(session, m, owned);
   if (mentions.some(isOthers)) return undefined;
   if (mentions.some((m) => isPutAwayByName(session, m))) return undefined;

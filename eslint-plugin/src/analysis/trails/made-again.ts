@@ -18,6 +18,7 @@ import { startsFrames } from "./frame-loops.ts";
 import { calledWith, isForStart } from "./runs-often.ts";
 import type { Session } from "../session.ts";
 import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "../program/syntax.ts";
+import { areApart } from "../program/ways.ts";
 
 /** Calls that call back for what happens, or for each frame. */
 const happens = new RegExp(
@@ -141,11 +142,15 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
   );
 }
 
-/** `navigator.gpu.requestAdapter()`: starts a program, of which all goes with its device. */
-export function asksForDevice({ oracle: { facts } }: Session, fn: ts.Node): boolean {
-  const { calls } = facts.of(fn.getSourceFile(), indexFile);
+/**
+ * `navigator.gpu.requestAdapter()`: starts a program, of which all goes with its device.
+ *
+ * @param at a place in the function, which other ways say nothing of
+ */
+export function asksForDevice(session: Session, fn: ts.Node, at?: ts.Node): boolean {
+  const { calls } = session.oracle.facts.of(fn.getSourceFile(), indexFile);
   return ["requestAdapter", "requestDevice"].some((name) =>
-    calls.get(name)?.some((call) => within(call, fn)),
+    calls.get(name)?.some((call) => within(call, fn) && !(at && areApart(call, at))),
   );
 }
 
