@@ -181,9 +181,18 @@ function isMadeAnew(
     owner.policy !== "generic" ||
     owner.dispose.functions.length > 0 || // `tf.dispose(models)`
     isHolder(owner, session.settings);
-  if (!isAgreedOn && mentions.every((m) => leaves(session, m))) return false;
+  if (!isAgreedOn && mentions.every((m) => leaves(session, m)) && !isWrittenOut(value))
+    return false;
   return session.freshness(value) === "fresh";
 }
+
+/** `[make(), make()]`: what nobody else has had in hand, not even the list. */
+const isWrittenOut = (value: ts.Expression): boolean => {
+  const list = unwrap(value);
+  return (
+    ts.isArrayLiteralExpression(list) && list.elements.every((e) => ts.isCallExpression(unwrap(e)))
+  );
+};
 
 /** `this.rows = []; for (…) this.rows.push(make());`: makes the list as a whole. */
 const isFirstFill = ({ makes }: Slot, node: ts.Node): boolean => {
