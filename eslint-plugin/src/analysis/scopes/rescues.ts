@@ -3,7 +3,8 @@
  * or needs it no longer when the scope ends. Used by `escapes.ts`.
  */
 import ts from "typescript";
-import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { functionHanded } from "../program/callee.ts";
+import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import { keptBy } from "../transfer/keeps.ts";
 import type { OpenScope } from "./open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
@@ -24,12 +25,44 @@ export function makerKeeps(session: Session, value: ts.Expression, owned: Owned)
     const callee = session.oracle.callee(bare);
     if (callee.body && keepsIn(session, owned, callee.body, 0)) return true;
     if (keptBy(session, bare, callee, owned)) return true;
+    if (bare.arguments.some((a) => callbackKeeps(session, bare, a, owned))) return true;
   }
   if (owned.shape !== "one" && keepsIn(session, owned, bare, 2)) return true; // one by one
   const first = fateOf(value);
   if (first.kind === "receiver") return owned.owner.keep.methods.includes(first.member);
   if (first.kind !== "argument") return false;
   return session.effect(first.node as ts.CallExpression, value) === "passes";
+}
+
+/**
+ * `noGrad(() => scope.moveToOuter(t))`: whether a callback that its call runs at once keeps what it
+ * gives the call.
+ */
+function callbackKeeps(
+  session: Session,
+  call: ts.CallExpression,
+  argument: ts.Expression,
+  owned: Owned,
+): boolean {
+  const fn = functionHanded(session.oracle, argument);
+  if (!fn) return false;
+  const mode = session.callback(call, argument);
+  if (mode !== "inline" && mode !== "scoped") return false;
+  return returnsOf(fn).some((value) => {
+    const bare = unwrap(value);
+    if (!ts.isIdentifier(bare)) return makerKeeps(session, bare, owned);
+    const declaration = session.oracle.declarationAt(bare);
+    if (!declaration || !ts.isVariableDeclaration(declaration) || !within(declaration, fn))
+      return false;
+    const { name, initializer } = declaration;
+    if (initializer && makerKeeps(session, initializer, owned)) return true;
+    return (
+      ts.isIdentifier(name) &&
+      referencesTo(session.oracle, declaration, name, fn).some(
+        (id) => id !== bare && keptInside(session, id, owned, "returned"),
+      )
+    );
+  });
 }
 
 /**
