@@ -9,6 +9,7 @@ import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { joinAll } from "./join.ts";
 import { elementFreshness } from "./fresh-results.ts";
 import { entryOf, onlyLooked } from "../transfer/looked-at.ts";
+import { visitVerb } from "../flow/mention-events.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Freshness, Session } from "../session.ts";
@@ -143,7 +144,12 @@ function filledFreshness(
         found.push(ts.isSpreadElement(value) ? "unknown" : putFreshness(session, value, root));
     } else if (assignment && ts.isBinaryExpression(assignment) && assignment.left === next)
       found.push(putFreshness(session, assignment.right, root));
-    else if (!staysAlone(effect, fate) && !lendsEntry(session, id) && !takesOut(fate))
+    else if (
+      !staysAlone(effect, fate) &&
+      !lendsEntry(session, id) &&
+      !takesOut(fate) &&
+      !isGoneThrough(session, id, fate)
+    )
       return "unknown";
   }
   return joinAll(found);
@@ -171,6 +177,21 @@ function lendsEntry(session: Session, table: ts.Identifier): boolean {
   if (kind === "receiver" && /^(has|keys)$/.test(member)) return true;
   const got = entryOf(table);
   return got !== undefined && !isTarget(got) && onlyLooked(session, got, true, ["disposes"]);
+}
+
+/**
+ * `for (const t of table.values()) …`, `free(...table.values())`, `xs.forEach((x) => …)`: what is
+ * done to each value, as in a loop over the container itself.
+ */
+function isGoneThrough(session: Session, table: ts.Identifier, fate: Fate): boolean {
+  if (fate.kind !== "receiver" || !ts.isCallExpression(fate.node)) return false;
+  if (fate.member === "forEach") return visitVerb(session, fate) !== "escape";
+  if (!/^(values|entries)$/.test(fate.member)) return false;
+  const { kind, node, top } = fateOf(fate.node);
+  if (kind === "iterated" || kind === "returned") return true;
+  if (kind !== "argument" || !ts.isCallExpression(node)) return false;
+  const owned = session.oracle.ownedAt(table);
+  return owned !== null && /^(disposes|borrows)$/.test(session.effect(node, top, owned));
 }
 
 /** Looked at, gone through or returned: the container is not handed to anybody else. */
