@@ -20,6 +20,14 @@ export const putsIn = (facts: Facts, file: ts.SourceFile): readonly Put[] => [
   ...facts.assignments(file).flatMap((store) => putByStore(store) ?? []),
 ];
 
+/** What an expression puts into a table. */
+export const putAt = (node: ts.Expression): Put | undefined =>
+  ts.isCallExpression(node)
+    ? putByCall(node)
+    : ts.isBinaryExpression(node)
+      ? putByStore(node)
+      : undefined;
+
 /** `table.set(key, value)`. */
 function putByCall(call: ts.CallExpression): Put | undefined {
   const { expression } = call;

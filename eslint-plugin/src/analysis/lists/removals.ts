@@ -41,6 +41,7 @@ import {
   variableName,
   within,
 } from "../program/syntax.ts";
+import { comesToAnother, endOfReach } from "./removal-ways.ts";
 import { isLostWhenTaken, isUnpacked } from "./taken-out.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 
@@ -268,7 +269,7 @@ function isFilled(session: Session, container: ts.Expression): boolean {
 function mentionedElsewhere(session: Session, found: Found): boolean {
   const { node, container } = found;
   const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
-  const last = lastLoop(node, blockOf(session, container) ?? root)?.end ?? node.end;
+  const last = endOfReach(session, found, root);
   const visit = (inner: ts.Node): boolean => {
     if (inner === node || inner.pos >= last) return false;
     if (ts.isIdentifier(inner) && isDeclared(inner)) return false;
@@ -281,7 +282,7 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
       !looksAtEntry(session, inner) &&
       !looksThrough(session, inner, node);
     const takes = isMention || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
-    if (takes && !isOnOtherWay(inner, node)) return true;
+    if (takes && !isOnOtherWay(inner, node) && !comesToAnother(session, inner, found)) return true;
     return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
   };
   return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
@@ -295,20 +296,6 @@ function endsBefore(session: Session, node: ts.Node): boolean {
     session.oracle.ownedAt(at) !== null &&
     session.transfer(at).effect === "disposes";
   return someWithin(enclosingFunction(node) ?? node, ends);
-}
-
-/** The outermost loop around a node. */
-function lastLoop(node: ts.Node, root: ts.Node): ts.Node | undefined {
-  let found: ts.Node | undefined;
-  for (let at = node; at !== root && !ts.isSourceFile(at); at = at.parent)
-    if (ts.isIterationStatement(at, false)) found = at;
-  return found;
-}
-
-/** The block that a local list is declared in: every turn of a loop around it has another. */
-function blockOf({ oracle }: Session, container: ts.Expression): ts.Node | undefined {
-  const declaration = ts.isIdentifier(container) ? oracle.declarationAt(container) : undefined;
-  return declaration && ts.findAncestor(declaration, ts.isBlock);
 }
 
 /** `const kept = xs.filter((x) => x.size > 1); xs.splice(0, xs.length, ...kept);` */
