@@ -50,7 +50,11 @@ export function comesToAnother(session: Session, mention: ts.Node, removed: Remo
   const isReplaced = (statement: ts.Statement): boolean => {
     if (statement.pos < mention.pos || !ts.isExpressionStatement(statement)) return false;
     const put = putAt(unwrap(statement.expression));
-    return put !== undefined && put.key.getText() === key && samePlace(session.oracle, put.table, container);
+    return (
+      put !== undefined &&
+      put.key.getText() === key &&
+      samePlace(session.oracle, put.table, container)
+    );
   };
   return key !== undefined && block?.statements.some(isReplaced) === true;
 }

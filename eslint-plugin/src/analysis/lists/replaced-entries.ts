@@ -20,6 +20,7 @@ import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { isOfOwningList } from "./kept-twice.ts";
 import { isGivenTwice } from "./given-twice.ts";
+import { isNamedAgain, keptEachTurn } from "./named-again.ts";
 import { entryOf, onlyLooked, onlyLooks } from "../transfer/looked-at.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import type { LostEntry } from "./lost-entries.ts";
@@ -57,14 +58,16 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     const isOwn =
       (old && isOwnList(session, put.table)) || (isRing && endsOwnElements(session, put.table));
     const held = isHeld(session, put.table);
-    if (!isOwn && !held) return [];
+    if (!isOwn && !held) return keptEachTurn(session, put, home);
     if (isRing && !isNowhereElse(session, put.value)) return [];
     const updates = old !== undefined || isRing;
     const owned = session.oracle.ownedAt(put.value);
     if (!owned || owned.shape === "many") return [];
     const isNew = session.freshness(put.value) === "fresh";
     if (!isNew && !isTakenOver(session, put, home)) return [];
-    const twice = isGivenTwice(session.oracle, home, put.key);
+    const twice =
+      isGivenTwice(session.oracle, home, put.key) ||
+      isNamedAgain(session, home, put.key, owned.owner);
     const isOpen = isGivenAgain(session, put, home);
     if (owned.owner.policy === "generic" && !twice && !isOpen) return [];
     const isFull = isMadeFull(session, put.table);
