@@ -11,6 +11,7 @@ import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { isHolder } from "../../owner.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
+import { isCalledThrough } from "../scopes/layer-calls.ts";
 import type { Session } from "../session.ts";
 import {
   hasBody,
@@ -422,6 +423,10 @@ export class Trail {
     this.later(fn, path, "callers", () => {
       if (ts.isGetAccessor(fn)) {
         inField(this, fn, path);
+        return;
+      }
+      if (isCalledThrough(this.session, fn)) {
+        this.stop(); // `model.call(x)` gives what `forward` does, and is new itself
         return;
       }
       const handed = new Set<CallLike>();
