@@ -19,7 +19,7 @@ import { functionsOf, implementationsSeen } from "../program/possible-callees.ts
 import { ownedMember } from "../program/ownership.ts";
 import type { ParameterEffect, Session } from "../session.ts";
 import { fieldEffect } from "./summary.ts";
-import { unwrap, type CallLike, type FunctionWithBody } from "../program/syntax.ts";
+import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "../program/syntax.ts";
 import { transferArgument, type Argument, type Effect } from "./transfer.ts";
 
 /** What a call does to one of its arguments, or to a value inside a literal among them. */
@@ -112,6 +112,11 @@ class Described implements Argument {
   }
   get contract(): boolean {
     return borrowsByContract(this.#session, this.#call, this.#callee, this.#owned.owner);
+  }
+  get overridden(): Effect | null {
+    const method = overrideOf(this.#session, this.#callee);
+    if (!method) return null;
+    return bodyEffect(this.#session, method, this.#place, this.#node, this.#owned);
   }
   get handed(): boolean {
     return (
@@ -215,6 +220,21 @@ function bodyEffect(
     ? areLent(session, body, parameter, owned)
     : isLentTo(session, body, parameter, [], owned);
   return areLooks ? "borrows" : found === "borrows" ? "unknown" : found;
+}
+
+/** The method that the library runs for a call of its own: `forward` for `model.call(batch)`. */
+function overrideOf(
+  session: Session,
+  { name, receiver, body }: Callee,
+): FunctionWithBody | undefined {
+  if (body || !receiver) return undefined;
+  for (const { method } of session.settings.owners
+    .flatMap((owner) => owner.overrides)
+    .filter(({ calledBy }) => calledBy.includes(name))) {
+    const written = session.oracle.memberAt(receiver, method)?.valueDeclaration;
+    if (hasBody(written)) return written;
+  }
+  return undefined;
 }
 
 /** What a function does to a value that is handed to it inside a record. */

@@ -239,6 +239,8 @@ export interface Argument {
   readonly body: Effect | null;
   /** A function of the owner's library, which borrows by contract. */
   readonly contract: boolean;
+  /** What the method does that a function of the library runs: `forward` for `call`. */
+  readonly overridden: Effect | null;
   /** A function that the caller hands in, which only looks by the owner's protocol. */
   readonly handed: boolean;
   /** A function of a package, of which is waited for what it finds out. */
@@ -271,6 +273,11 @@ export const calls: readonly ArgumentRow[] = [
   { when: (a) => a.ofOwner, effect: "borrows", example: "x.add(t)" },
   { when: (a) => a.body !== null, effect: (a) => a.body ?? "unknown", example: "mine(t)" },
   { when: (a) => a.contract, effect: "borrows", example: "concat([t])" },
+  {
+    when: (a) => a.overridden !== null,
+    effect: (a) => a.overridden ?? "unknown",
+    example: "model.call({ t })",
+  },
   { when: (a) => a.handed, effect: "borrows", example: "(fn) => fn(t)" },
   { when: (a) => a.asked, effect: "borrows", example: "await foreign.detect(t)" },
   { when: (a) => a.endedAfter, effect: "borrows", example: "foreign(t); t.dispose()" },
