@@ -8,7 +8,8 @@ import { mayLackScope } from "../analysis/scopes/open-scopes.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { returnsOf } from "../analysis/transfer/fate.ts";
 import { isKept } from "../analysis/fresh/fresh-results.ts";
-import { unwrap, type FunctionWithBody } from "../analysis/program/syntax.ts";
+import type { Session } from "../analysis/session.ts";
+import { unwrap, within, type FunctionWithBody } from "../analysis/program/syntax.ts";
 import { handedTo } from "../analysis/transfer/callbacks.ts";
 import { rule, spanOf, type Finding } from "../create-rule.ts";
 
@@ -135,6 +136,7 @@ function kindOf(
   const { session } = file;
   if (ts.isIdentifier(value)) {
     const declaration = session.oracle.declarationAt(value);
+    if (declaration && isSharedConstant(session, declaration, fn)) return "stored";
     if (
       !declaration ||
       !ts.isParameter(declaration) ||
@@ -160,4 +162,18 @@ function kindOf(
     ? "stored"
     : undefined;
 }
+
+/** A constant of the function around this one, or of the module, which others look at as well. */
+const isSharedConstant = (
+  session: Session,
+  declaration: ts.Declaration,
+  fn: FunctionWithBody,
+): boolean =>
+  ts.isVariableDeclaration(declaration) &&
+  (ts.getCombinedNodeFlags(declaration) & (ts.NodeFlags.Const | ts.NodeFlags.Using)) !== 0 &&
+  declaration.initializer !== undefined &&
+  !within(declaration, fn) &&
+  declaration.getSourceFile() === fn.getSourceFile() &&
+  mayLackScope(session, fn.body);
+
 const takenHere = (takes: readonly string[], name: string): boolean => takes.includes(name);
