@@ -10,7 +10,14 @@ import type { Frame } from "./events.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import type { Owned } from "../program/oracle.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
-import { hasBody, isTarget, someWithin, unwrap, type FunctionWithBody } from "../program/syntax.ts";
+import {
+  hasBody,
+  isTarget,
+  someWithin,
+  unwrap,
+  within,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { endsHere } from "../transfer/ended-after.ts";
 import { enclosingFunction, fateOf, loopOfTurn } from "../transfer/fate.ts";
@@ -35,7 +42,9 @@ export function isTakenOver(
     ? ts.walkUpBindingElementsAndPatterns(declaration)
     : declaration;
   const home = enclosingFunction(declaration);
-  if (!home || !ts.isVariableDeclaration(whole) || !isTaken(session, whole)) return false;
+  if (!home || !ts.isVariableDeclaration(whole)) return false;
+  if (field === undefined && isOfLastLoop(session, declaration, whole, home)) return true;
+  if (!isTaken(session, whole)) return false;
   if (isWholeHandedOn(session, whole, home)) return false;
   const loop = ts.isForOfStatement(whole.parent.parent) ? whole.parent.parent : undefined;
   const block = loop ? loop.statement : whole.parent.parent.parent;
@@ -50,6 +59,51 @@ export function isTakenOver(
   return !block.statements.some(
     (s) => s.pos > whole.pos && s.pos < end.pos && asksAbout(s, [...names, ...givenFrom(whole)]),
   );
+}
+
+/**
+ * `for (const w of windows) …` of a list that the function has made and only looks at but for this
+ * loop: what a turn leaves nobody has in hand again.
+ */
+function isOfLastLoop(
+  session: Session,
+  declaration: Named,
+  whole: ts.VariableDeclaration,
+  home: ts.Node,
+): boolean {
+  const loop = loopOfTurn(whole);
+  const list = loop && listOf(declaration, loop);
+  const made = list && session.oracle.declarationAt(list);
+  if (!made || !isNamed(made) || enclosingFunction(made) !== home) return false;
+  const again = ts.findAncestor(loop.parent, (n) => ts.isIterationStatement(n, false));
+  if (again && !within(made, again)) return false;
+  if (session.oracle.ownedAt(list)?.shape !== "many" || session.freshness(list) !== "fresh")
+    return false;
+  const isLook = (id: ts.Identifier): boolean =>
+    onlyLooksAt(effectInside(session, session.transfer(id)));
+  if (
+    !referencesTo(session.oracle, made, made.name, home).every(
+      (id) => id === list || id === made.name || isLook(id),
+    )
+  )
+    return false;
+  // a loop that only looks leaves all of the list
+  const { statement } = loop;
+  return referencesTo(session.oracle, declaration, declaration.name, statement).some(
+    (id) => !isLook(id),
+  );
+}
+
+/** The name of the list whose elements a loop gives a name: `w` or `[i, w]` of `entries()`. */
+function listOf(declaration: Named, { expression }: ts.ForOfStatement): ts.Identifier | undefined {
+  const source = unwrap(expression);
+  if (ts.isVariableDeclaration(declaration)) return ts.isIdentifier(source) ? source : undefined;
+  const { parent } = declaration;
+  if (!ts.isArrayBindingPattern(parent) || parent.elements[1] !== declaration) return undefined;
+  if (!ts.isVariableDeclaration(parent.parent) || !ts.isCallExpression(source)) return undefined;
+  const { expression: asked } = source;
+  const isOfList = ts.isPropertyAccessExpression(asked) && asked.name.text === "entries";
+  return isOfList && ts.isIdentifier(asked.expression) ? asked.expression : undefined;
 }
 
 /** `shot.image`, where a mention of `shot` is asked for that field. */
