@@ -105,9 +105,9 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
         data: { variable: label, ended: ended(owned.owner), cure: `call \`${end}()\`` },
       });
     }
-    for (const { name, owned, exit } of leftParameters(file.session, file.file)) {
+    for (const { name, label, owned, exit } of leftParameters(file.session, file.file)) {
       const { owner } = owned;
-      const data = { variable: name.text, ended: ended(owner), line: exit, how: wordFor(exit) };
+      const data = { variable: label, ended: ended(owner), line: exit, how: wordFor(exit) };
       report({
         mark: spanOf(name),
         messageId: "sometimes",

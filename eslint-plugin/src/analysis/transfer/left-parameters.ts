@@ -7,15 +7,28 @@ import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
-import { hasBody, someWithin, unwrap, within, type FunctionWithBody } from "../program/syntax.ts";
+import {
+  hasBody,
+  someWithin,
+  unwrap,
+  valuesOf,
+  within,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
+import { areApart } from "../program/ways.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Session } from "../session.ts";
 import { isInline } from "../flow/closures.ts";
+import { isTakenOver } from "../flow/taken-over.ts";
 import { handedTo } from "./callbacks.ts";
+import { enclosingFunction } from "./fate.ts";
+import { onlyLooksAt } from "./transfer.ts";
 
 /** A parameter that one way out of its function leaves. */
 export interface LeftParameter {
   name: ts.Identifier;
+  /** `t`, or `finding.window` of a record that has one such field. */
+  label: string;
   owned: Owned;
   exit: ts.ReturnStatement;
 }
@@ -36,16 +49,28 @@ function leftOf(
 ): LeftParameter[] {
   if (!ts.isIdentifier(name) || (initializer ?? rest ?? questionToken)) return [];
   const owned = session.oracle.ownedAt(name);
-  if (owned?.shape !== "one" || owned.nullable || owned.owner.policy !== "protocol") return [];
+  if (!owned || owned.shape === "many" || owned.nullable || owned.owner.policy !== "protocol")
+    return [];
+  const isRecord = owned.shape === "record";
   const ids = referencesTo(session.oracle, name.parent as ts.Declaration, name, fn).filter(
-    (id) => id !== name,
+    (id) => id !== name && !(isRecord && comparesField(session, id)),
   );
   const [first] = ids;
   const early = exits.find((exit) => first !== undefined && exit.end <= first.pos);
   const exit = early && returnIn(early.thenStatement);
   if (!exit || !ids.some((id) => isGone(session, id, fn))) return [];
   const index = fn.parameters.findIndex((p) => p.name === name);
-  return isMadeForCalls(session, fn, index) ? [{ name, owned, exit }] : [];
+  if (!isMadeForCalls(session, fn, index)) return [];
+  const [field, ...others] = isRecord ? owned.fields : [];
+  const label = field !== undefined && others.length === 0 ? `${name.text}.${field}` : name.text;
+  return [{ name, label, owned, exit }];
+}
+
+/** `finding.score <= least`: says nothing of whether somebody has what else is in the record. */
+function comparesField({ oracle }: Session, { parent: field }: ts.Identifier): boolean {
+  if (!ts.isPropertyAccessExpression(field) || oracle.ownedAt(field)) return false;
+  const { parent } = field;
+  return ts.isBinaryExpression(parent) && /^[<>]=?$/.test(parent.operatorToken.getText());
 }
 
 /** `if (isClosed) return;` among the statements of a body, before anything else is decided. */
@@ -89,19 +114,54 @@ function runsAtOnce(session: Session, fn: ts.Node): boolean {
   return isPromise || isInline(session, fn);
 }
 
-/** Whether all that call a function make a value for it that has no name. */
+/** Whether all that call a function make a value for it that has no name, or a record of such. */
 function isMadeForCalls(session: Session, fn: FunctionWithBody, index: number): boolean {
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
   const given = calls.map((call) => call.arguments?.[index]);
   const isMade = (value: ts.Expression | undefined): value is ts.Expression => {
     const made = value && unwrap(value);
-    const isCall = made && (ts.isCallExpression(made) || ts.isNewExpression(made));
-    return isCall === true && session.freshness(made) === "fresh";
+    if (!made) return false;
+    if (ts.isObjectLiteralExpression(made)) return isMadeRecord(session, made);
+    const isCall = ts.isCallExpression(made) || ts.isNewExpression(made);
+    return isCall && session.freshness(made) === "fresh";
   };
   return (
     values.length === 0 &&
     given.length > 0 &&
     given.every(isMade) &&
     given.some((value) => !within(value, fn) && mayLackScope(session, value))
+  );
+}
+
+/** `{ score, window: x.clone() }`, or with names of values that nobody speaks of afterwards. */
+function isMadeRecord(session: Session, record: ts.ObjectLiteralExpression): boolean {
+  if (record.properties.some(ts.isSpreadAssignment)) return false;
+  const parts = valuesOf(record).filter((part) => session.oracle.ownedAt(part));
+  return parts.length > 0 && parts.every((part) => isLastOf(session, unwrap(part)));
+}
+
+/** Whether a value is new, and what has its name for now is left with it. */
+function isLastOf(session: Session, value: ts.Expression): boolean {
+  const { oracle } = session;
+  if (!ts.isIdentifier(value))
+    return ts.isCallExpression(value) && session.freshness(value) === "fresh";
+  const made = oracle.declarationAt(value);
+  const owned = oracle.ownedAt(value);
+  const home = enclosingFunction(value);
+  if (!made || !owned || !home || enclosingFunction(made) !== home) return false;
+  const name = (made as ts.NamedDeclaration).name;
+  if (!name || !ts.isIdentifier(name)) return false;
+  const start = ts.isVariableDeclaration(made) ? made.initializer : undefined;
+  const isConstant = (ts.getCombinedNodeFlags(made) & ts.NodeFlags.Const) !== 0;
+  const isNew = start && isConstant && session.freshness(start) === "fresh";
+  if (!isNew && !isTakenOver(session, made, owned)) return false;
+  const again = ts.findAncestor(value, (n) => ts.isIterationStatement(n, false));
+  if (again && !within(made, again)) return false;
+  return referencesTo(oracle, made, name, home).every(
+    (id) =>
+      id === name ||
+      id === value ||
+      areApart(id, value) ||
+      (id.pos < value.pos && onlyLooksAt(session.transfer(id).effect)),
   );
 }
