@@ -46,4 +46,32 @@ const silent: Record<string, string> = {
 };
 for (const [name, visit] of Object.entries(silent)) finds(name, both(visit), "webgpu");
 
+finds(
+  "records within records that a callback ends",
+  `
+interface Card { id: string; shape: { vertices: GPUBuffer; indices: GPUBuffer } }
+export class Cards {
+  private cards = new Map<string, Card>();
+  constructor(private device: GPUDevice) {}
+  add(id: string): void {
+    const vertices = this.device.createBuffer({ size: 4, usage: 32 });
+    const indices = this.device.createBuffer({ size: 4, usage: 16 });
+    this.cards.set(id + Date.now(), { id, shape: { vertices, indices } });
+  }
+  look(): void {
+    this.cards.forEach((card) => console.log(card.shape.vertices.size));
+    this.cards.clear(); // !
+  }
+  destroy(): void {
+    this.cards.forEach((card) => {
+      card.shape.vertices.destroy();
+      card.shape.indices.destroy();
+    });
+    this.cards.clear();
+  }
+}
+`,
+  "webgpu",
+);
+
 test.run();

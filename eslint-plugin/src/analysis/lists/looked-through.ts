@@ -87,6 +87,9 @@ function looksAtAll(session: Session, { member, node }: Fate, follow: Follow): b
   const callback = first && functionHanded(session.oracle, first);
   const effect = callback && session.summary(callback).parameters[0];
   if (!effect || effect.disposes || effect.stores) return false;
+  // `(card) => card.shape.vertices.destroy()`
+  const [parameter] = callback.parameters;
+  if (parameter && !eachName(session, parameter, follow)) return false;
   if (/^(some|every|find(Last)?Index)$/.test(member)) return true;
   return fateOf(node).kind === "dropped" || follow(node);
 }
@@ -104,8 +107,12 @@ const isLent = (session: Session, given: ts.Expression, call: ts.Node): boolean 
   onlyLooksAt(effectInside(session, session.transfer(given)));
 
 /** Whether the names that a declaration gives what it is made of only look at that. */
-function eachName(session: Session, declaration: ts.VariableDeclaration, follow: Follow): boolean {
-  if (takesEntry(session, declaration)) return false;
+function eachName(
+  session: Session,
+  declaration: ts.VariableDeclaration | ts.ParameterDeclaration,
+  follow: Follow,
+): boolean {
+  if (ts.isVariableDeclaration(declaration) && takesEntry(session, declaration)) return false;
   const root = enclosingFunction(declaration) ?? declaration.getSourceFile();
   return boundNames(declaration.name, declaration).every(
     ({ id, declaration: at }) =>

@@ -398,7 +398,10 @@ function mayTake(session: Session, container: ts.Expression): boolean {
   if (fate.kind === "receiver" && /^(sort|reverse)$/.test(fate.member))
     return fateOf(fate.node as ts.Expression).kind !== "dropped";
   if (fate.kind === "receiver" && /^(forEach|some|every|find(Last)?Index)$/.test(fate.member))
-    return visitVerb(session, fate) !== "use";
+    // records may be ended by parts of their parts
+    return (
+      visitVerb(session, fate) !== "use" || session.oracle.ownedAt(container)?.each === "record"
+    );
   if (fate.kind === "receiver") return !handsNothingOut(fate.member);
   if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
   if (fate.kind !== "element") return true;
