@@ -87,6 +87,23 @@ ${start}
     "tfjs",
   );
 finds(
+  "what it calls of another module",
+  `
+import * as tf from "@tensorflow/tfjs";
+export async function warm(model) {
+  const y = model.predict(tf.zeros([1]));
+  console.log(await y.data());
+}
+async function main() {
+  const model = await tf.loadLayersModel("model.json");
+  await warm(model);
+  for (;;) tf.zeros([1]).print(); // !
+}
+main();
+`,
+  "tfjs",
+);
+finds(
   "what a class loses",
   `
 import * as tf from "@tensorflow/tfjs";

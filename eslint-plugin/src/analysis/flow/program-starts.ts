@@ -6,7 +6,8 @@
 import ts from "typescript";
 import { isHolder, type Owner } from "../../owner.ts";
 import type { Owned } from "../program/oracle.ts";
-import { callSitesOf } from "../program/call-sites.ts";
+import { bindingOf, callSitesOf } from "../program/call-sites.ts";
+import { isOfferedByName } from "../program/entry-points.ts";
 import { isExported } from "../program/exported.ts";
 import {
   calleeNameNode,
@@ -46,9 +47,17 @@ function isOfStart(session: Session, fn: ts.Node, ofDevice: boolean, depth = 0):
   const home = enclosingFunction(site);
   if (home === fn || isInLoop(site, home)) return false;
   if (!home) return true;
-  const isOffered = handedTo(fn) === undefined && isExported(session.oracle.facts, fn);
-  return !isOffered && isOfStart(session, home, ofDevice, depth + 1);
+  return !isOffered(session, fn, ofDevice) && isOfStart(session, home, ofDevice, depth + 1);
 }
+
+/**
+ * Whether others may call a function with another device, or a package gives it to programs that
+ * nobody here can see.
+ */
+const isOffered = ({ oracle }: Session, fn: FunctionWithBody, ofDevice: boolean): boolean =>
+  handedTo(fn) === undefined &&
+  isExported(oracle.facts, fn) &&
+  (ofDevice || isOfferedByName(oracle, bindingOf(fn) ?? fn));
 
 /** The one place that runs a function, once. */
 function onlyRunOf(session: Session, fn: FunctionWithBody): ts.Node | undefined {
