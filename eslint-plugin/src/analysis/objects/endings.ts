@@ -6,7 +6,9 @@
 import ts from "typescript";
 import type { Facts } from "../program/facts.ts";
 import { callsNamed } from "../program/call-index.ts";
+import { callSitesOf } from "../program/call-sites.ts";
 import { disposesArguments, isDisposer } from "../transfer/disposes.ts";
+import { enclosingFunction } from "../transfer/fate.ts";
 import { heirsOf, isInStatic, madeWithObject, makersOf } from "../program/class-makers.ts";
 import { lineage } from "./holders.ts";
 import { reach } from "./class-reach.ts";
@@ -24,6 +26,7 @@ import type { Session } from "../session.ts";
 import {
   baseOf,
   calleeNameNode,
+  hasBody,
   isPrivate,
   isTarget,
   memberName,
@@ -377,7 +380,8 @@ export function goesWithDevice(
   node: ts.ClassLikeDeclaration,
   depth = 0,
 ): boolean {
-  if (node.members.some((m) => endsDevice(session, m))) return true;
+  if (node.members.some((m) => endsDevice(session, m)) || endsBesideDevice(session, node))
+    return true;
   const makers = depth < deepest ? makersOf(session.oracle, node) : [];
   return (
     makers.length > 0 &&
@@ -386,4 +390,13 @@ export function goesWithDevice(
       return owner !== undefined && owner !== node && goesWithDevice(session, owner, depth + 1);
     })
   );
+}
+
+/** `this.renderer.dispose(); this.device.destroy();`: whoever ends an object ends a device, too. */
+function endsBesideDevice(session: Session, node: ts.ClassLikeDeclaration): boolean {
+  const ends = endingsOf(node).flatMap(({ body: { parent } }) =>
+    hasBody(parent) ? callSitesOf(session.oracle, parent, "program").calls : [],
+  );
+  const callers = ends.map(enclosingFunction);
+  return callers.length > 0 && callers.every((fn) => fn !== undefined && endsDevice(session, fn));
 }

@@ -1,0 +1,44 @@
+/**
+ * Objects whose end forgets a part, where whoever ends them ends the device, too. Each is a program
+ * of which the marked lines are reported.
+ */
+import { suite } from "uvu";
+import { marked } from "./marked.ts";
+
+const test = suite("ended beside devices");
+const finds = marked(test);
+
+/** A renderer that forgets a buffer, and those that end it. */
+const renderer = (callers: string, mark = ""): string => `
+export class Renderer {
+  private uniforms: GPUBuffer;
+  private lights: GPUBuffer;
+  constructor(device: GPUDevice) {
+    this.uniforms = device.createBuffer({ size: 4, usage: 64 });
+    this.lights = device.createBuffer({ size: 4, usage: 64 });${mark}
+  }
+  size(): number { return this.uniforms.size + this.lights.size; }
+  dispose(): void { this.uniforms.destroy(); }
+}
+${callers}
+`;
+const player = (end: string): string => `
+export class Player {
+  private device: GPUDevice | null = null;
+  private renderer: Renderer | null = null;
+  async init(adapter: GPUAdapter): Promise<void> {
+    this.device = await adapter.requestDevice();
+    this.renderer = new Renderer(this.device);
+  }
+  dispose(): void {
+    this.renderer?.dispose();
+    this.device?.destroy();
+  }
+  ${end}
+}`;
+finds("by the object that has the device", renderer(player("")), "webgpu");
+const swap = "swap(): void { this.renderer?.dispose(); this.renderer = null; }";
+finds("by it, and once without", renderer(player(swap), " // !"), "webgpu");
+finds("by nobody", renderer("", " // !"), "webgpu");
+
+test.run();
