@@ -73,4 +73,53 @@ const paired = (begin: string, end: string): string => `export class Layer {
 finds("not what is added to an object", paired("onAdd", "onRemove"), "webgpu");
 finds("not what begins", paired("begin", "end"), "webgpu");
 
+/** A class that keeps its one instance. */
+const context = (atEnd: string, more = ""): string => `
+export class Context {
+  private static instance: Context | null = null;
+  private device: GPUDevice | null = null;
+  static get(): Context {
+    Context.instance ??= new Context();
+    return Context.instance;
+  }
+  async init(adapter: GPUAdapter): Promise<void> {
+    this.device = await adapter.requestDevice();
+  }
+  destroy(): void {
+    this.device?.destroy();
+    this.device = null;
+    ${atEnd}
+  }
+  ${more}
+}`;
+finds("not what ends itself", context("Context.instance = null;"), "webgpu");
+finds(
+  "what lets go of another",
+  context("", "static reset(): void { Context.instance = null; } // !"),
+  "webgpu",
+);
+
+/** What is asked for once, whether it can be had or not. */
+const tried = (first: string, mark = ""): string => `
+export class Pre {
+  static async create(adapter: GPUAdapter): Promise<Pre> {
+    return new Pre(await adapter.requestDevice());
+  }
+  constructor(private device: GPUDevice) {}
+  destroy(): void { this.device.destroy(); }
+}
+let pre: Pre | null = null;
+let isTried = false;
+export async function get(adapter: GPUAdapter): Promise<Pre | null> {
+  ${first}
+  try {
+    pre = await Pre.create(adapter);${mark}
+  } catch {
+    pre = null;
+  }
+  return pre;
+}`;
+finds("not what is tried once", tried("if (isTried) return pre;\n  isTried = true;"), "webgpu");
+finds("what is tried each time", tried("isTried = true;", " // !"), "webgpu");
+
 test.run();

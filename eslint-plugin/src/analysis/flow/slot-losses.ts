@@ -11,7 +11,8 @@ import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
 import { isGuardedAlike, isGuardedAround } from "../objects/guarded-alike.ts";
 import { referencesTo } from "../program/references.ts";
 import { filledBy, mayBeEndedBefore } from "../objects/ended-by-callers.ts";
-import { endingsOf, isDevice } from "../objects/endings.ts";
+import { classMade, endingsOf, isDevice } from "../objects/endings.ts";
+import { isSecondTry } from "../program/second-tries.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { accessesByName } from "../program/field-index.ts";
 import type { Problem } from "./flow.ts";
@@ -65,6 +66,8 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const { place: held, value } = stored;
     if (isNullish(value) || isEmptyContainer(value)) {
       if (isFirstFill(slot, node) && !surely && !comesAgain(session, slot, node)) return [];
+      if (isEndOfItself(session, slot, node)) return [];
+      if (slot.makes.every((made) => isSecondTry(made, node))) return [];
       return fillsOnly(node) || isOnlyLocal(session, slot) ? [] : [{ node, owned }];
     }
     if (isEndedByCallers(session, slot, node)) return [];
@@ -270,7 +273,7 @@ const fillsOnly = ({ operatorToken: { kind } }: ts.BinaryExpression): boolean =>
 function comesAgain(session: Session, slot: Slot, node: ts.Node): boolean {
   const { owned, home } = slot;
   const place = functionAround(session, node);
-  if (!place) return false;
+  if (!place || isDoneOnce(place)) return false;
   const isDirect = place === enclosingFunction(node);
   // each time another slot
   if (!isDirect && (place === home || ts.isConstructorDeclaration(place))) return false;
@@ -378,12 +381,11 @@ function replacesAnother(session: Session, place: ts.Node): boolean {
 }
 
 /**
- * Whether a function comes to its store once, or a method that starts an object fills a field
- * which an ending of the object frees: `init()` after `dispose()`, or once.
+ * Whether a method that starts an object fills a field which an ending of the object frees:
+ * `init()` after `dispose()`.
  */
 function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node: ts.Node): boolean {
   const place = functionAround(session, node);
-  if (place && isDoneOnce(place)) return true;
   if (kind !== "field" || !place || !ts.isClassLike(holder)) return false;
   if (!/^#?_?(init|start|set_?up|mount|open)/i.test(nameOf(place) ?? "")) return false;
   if (isCalledInLoop(session, place)) return false;
@@ -394,8 +396,9 @@ function isStartedAnew(session: Session, { kind, mentions, holder }: Slot, node:
 
 /** `if (this.ready) return; … this.ready = true;`, and nobody says that it is not any more. */
 function isDoneOnce(fn: ts.Node): boolean {
-  const [first] = hasBody(fn) && fn.body && ts.isBlock(fn.body) ? fn.body.statements : [];
-  if (!first || !ts.isIfStatement(first) || !isBareReturn(first.thenStatement)) return false;
+  if (!hasBody(fn) || !ts.isBlock(fn.body)) return false;
+  const first = fn.body.statements.find(ts.isIfStatement);
+  if (!first || !isReturn(first.thenStatement)) return false;
   const flag = first.expression.getText();
   const sets = (to: RegExp) => (inner: ts.Node) =>
     ts.isBinaryExpression(inner) &&
@@ -405,10 +408,17 @@ function isDoneOnce(fn: ts.Node): boolean {
   return someWithin(fn, sets(/^true$/)) && !someWithin(fn.getSourceFile(), sets(/^(?!true$)/));
 }
 
-const isBareReturn = (at: ts.Statement): boolean => {
+const isReturn = (at: ts.Statement): boolean => {
   const only = ts.isBlock(at) && at.statements.length === 1 ? at.statements[0] : at;
-  return only !== undefined && ts.isReturnStatement(only) && only.expression === undefined;
+  return only !== undefined && ts.isReturnStatement(only);
 };
+
+/** `destroy() { …; Context.instance = null; }`: what has just been ended lets go of itself. */
+function isEndOfItself(session: Session, { makes }: Slot, node: ts.Node): boolean {
+  const holder = ts.findAncestor(node, ts.isClassLike);
+  if (!holder || !endingsOf(holder).some(({ member }) => within(node, member))) return false;
+  return makes.some((made) => ts.isNewExpression(made) && classMade(session, made) === holder);
+}
 
 /** `useEffect(() => { … }, [size])`: runs again when an input changes. */
 function isEffectAgain(fn: ts.Node): boolean {
