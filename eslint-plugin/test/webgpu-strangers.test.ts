@@ -115,7 +115,6 @@ webgpu(
   passes("const p = describe(all); return () => p.main;"),
   [],
 );
-webgpu("views that nobody uses", passes("const p = describe(all); return p === null;"), [R, R]);
 
 const demo = (end: string): string =>
   "export class Demo { private parts?: { a: GPUBuffer; b: GPUBuffer }; init(d: GPUDevice) { " +

@@ -136,10 +136,15 @@ export class Oracle {
     return owned?.mixed && ts.isExpression(node) ? this.#unmixed(node, owned) : owned;
   }
 
-  /** Whether names may tell what types do not: in scripts, or where the library has a name. */
+  /**
+   * Whether names may tell what types do not: in scripts, or where the library has a name, or what
+   * it is given says what a call makes.
+   */
   #asksNames(node: ts.Node): boolean {
     if (this.#untyped.length === 0) return false;
-    const isNamed = this.#untyped.some((o) => o.untyped.globals.length > 0);
+    const isNamed = this.#untyped.some(
+      ({ untyped: { globals, described } }) => globals.length > 0 || described.length > 0,
+    );
     return isNamed || isScript(node.getSourceFile());
   }
 
