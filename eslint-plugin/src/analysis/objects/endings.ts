@@ -394,9 +394,13 @@ export function goesWithDevice(
 
 /** `this.renderer.dispose(); this.device.destroy();`: whoever ends an object ends a device, too. */
 function endsBesideDevice(session: Session, node: ts.ClassLikeDeclaration): boolean {
-  const ends = endingsOf(node).flatMap(({ body: { parent } }) =>
-    hasBody(parent) ? callSitesOf(session.oracle, parent, "program").calls : [],
-  );
-  const callers = ends.map(enclosingFunction);
+  const { oracle } = session;
+  const calls = endingsOf(node).flatMap(({ body: { parent } }) => {
+    const all = hasBody(parent) ? callSitesOf(oracle, parent, "program").calls : [];
+    // those of the same name where nothing is known of the object may be of anything
+    const known = all.filter((call) => oracle.callee(call).body === parent);
+    return known.length > 0 ? known : all;
+  });
+  const callers = calls.map(enclosingFunction);
   return callers.length > 0 && callers.every((fn) => fn !== undefined && endsDevice(session, fn));
 }
