@@ -27,7 +27,8 @@ const files = {
   "types.d.ts": declarations,
   ...{ "recommended.ts": leak, "tidy.ts": byHand, "strict.ts": byHand },
   ...{ "legacy.ts": leak, "old.ts": leak },
-  "page.js": "function run(x) { const y = tf.tensor([x]); return y.shape; }\nonclick = () => run(1);\n",
+  "page.js":
+    "function run(x) { const y = tf.tensor([x]); return y.shape; }\nonclick = () => run(1);\n",
   "tsconfig.json": JSON.stringify({
     compilerOptions: {
       ...{ target: "es2022", module: "esnext", moduleResolution: "bundler", types: [] },
