@@ -51,5 +51,13 @@ export function play(size: number): number {
   return buffer.length + pool.length;
 }`;
 finds("buffers of others", others, "webgpu");
+const engine = `
+declare const engine: any;
+export function draw(): void {
+  const vertices = engine.createBuffer({ usage: 1, size: 4 });
+  engine.draw(vertices.size);
+  vertices.dispose();
+}`;
+finds("buffers of an engine", engine, "webgpu");
 
 test.run();

@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import type { Owner } from "../../owner.ts";
-import { baseOf, memberName, unwrap } from "../program/syntax.ts";
+import { baseOf, isScript, memberName, unwrap } from "../program/syntax.ts";
 
 /** What is needed to know of the program. */
 export interface NameContext {
@@ -56,14 +56,16 @@ export function isDescribed(context: NameContext, call: ts.CallExpression, owner
   const { name, expression: target } = expression;
   const known = owner.untyped.described.find(({ callee }) => callee === name.text);
   if (!known || context.declarationAt(name)) return false;
+  const asked = ts.isPropertyAccessExpression(target) ? target.name : target;
+  const isOfDevice = /^[_#]*(gpu)?device$/i.test(asked.getText());
+  // what is `any` in TypeScript may be of any library
+  if (!isOfDevice && !isScript(call.getSourceFile())) return false;
   const given = unwrap(args[0]!);
   const declaration = ts.isIdentifier(given) ? context.declarationAt(given) : undefined;
   const isNamed = declaration !== undefined && ts.isVariableDeclaration(declaration);
   const literal = isNamed && declaration.initializer ? unwrap(declaration.initializer) : given;
   if (!ts.isObjectLiteralExpression(literal)) {
-    const asked = ts.isPropertyAccessExpression(target) ? target.name : target;
-    const isOpen = ts.isIdentifier(literal) || ts.isPropertyAccessExpression(literal);
-    return isOpen && /^[_#]*(gpu)?device$/i.test(asked.getText());
+    return isOfDevice && (ts.isIdentifier(literal) || ts.isPropertyAccessExpression(literal));
   }
   const fields = literal.properties.map((p) => (p.name ? memberName(p.name) : ""));
   return known.fields.every((field) => fields.includes(field));
