@@ -60,6 +60,28 @@ export function start(device: GPUDevice, size: number): GPUBuffer {
 export function release(): void {
   current = { ...current, buffer: null };
 }`),
+  "nothing, by a helper of who ends it": state(`${start}
+function reset(): void {
+  current = { ...current, buffer: null };
+}
+export function finish(): void {
+  current.buffer?.destroy();
+  reset();
+}`),
+  "what goes with its device": `
+interface State { device: GPUDevice | null; image: GPUTexture | null }
+export class Images {
+  private state: State = { device: null, image: null };
+  async init(adapter: GPUAdapter): Promise<void> {
+    const device = await adapter.requestDevice();
+    const image = device.createTexture({ size: [1], format: "r8unorm", usage: 1 });
+    this.state = { device, image };
+  }
+  end(): void {
+    this.state.device?.destroy();
+    this.state = { ...this.state, device: null, image: null };
+  }
+}`,
   "what is taken out": state(`${start}
 export function take(): GPUBuffer | null {
   const { buffer } = current;

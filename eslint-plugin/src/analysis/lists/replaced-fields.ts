@@ -94,8 +94,17 @@ function ownFilling(session: Session, record: ts.Expression, key: string): Owned
   const isOwn = values.every(
     (value) => session.freshness(value) === "fresh" && !isEndedByName(session, value),
   );
-  return isOwn && values[0] ? (oracle.ownedAt(values[0]) ?? undefined) : undefined;
+  const owned = isOwn && values[0] ? oracle.ownedAt(values[0]) : null;
+  const holder = ts.findAncestor(record, ts.isClassLike) ?? record.getSourceFile();
+  return owned && !endsAny(holder, owned) ? owned : undefined;
 }
+
+/** Whether code ends anything of the kind, a device too, which others may reach by other names. */
+const endsAny = (holder: ts.Node, { owner }: Owned): boolean =>
+  someWithin(
+    holder,
+    (at) => ts.isPropertyAccessExpression(at) && owner.dispose.methods.includes(at.name.text),
+  );
 
 /** A field of the object, or of what a variable outside the function holds. */
 function outlives(session: Session, record: ts.Expression, home: ts.Node): boolean {
