@@ -74,6 +74,17 @@ main();
 `,
   "tfjs",
 );
+finds(
+  "what goes on by its own name",
+  `
+import * as tf from "@tensorflow/tfjs";
+(function loop() {
+  tf.ones([1]).print(); // !
+  requestAnimationFrame(loop);
+})();
+`,
+  "tfjs",
+);
 for (const start of ["image.onload = show;", 'reader.addEventListener("load", show);'])
   finds(
     `what comes again: ${start}`,

@@ -13,6 +13,7 @@ import {
   calleeNameNode,
   hasBody,
   isInLoop,
+  someWithin,
   unwrap,
   type CallLike,
   type FunctionWithBody,
@@ -46,7 +47,7 @@ function isOfStart(session: Session, fn: ts.Node, ofDevice: boolean, depth = 0):
   if (!site || (!ofDevice && ts.isNewExpression(site))) return false;
   const home = enclosingFunction(site);
   if (home === fn || isInLoop(site, home)) return false;
-  if (!home) return true;
+  if (!home) return ofDevice || !isOffered(session, fn, ofDevice);
   return !isOffered(session, fn, ofDevice) && isOfStart(session, home, ofDevice, depth + 1);
 }
 
@@ -61,6 +62,7 @@ const isOffered = ({ oracle }: Session, fn: FunctionWithBody, ofDevice: boolean)
 
 /** The one place that runs a function, once. */
 function onlyRunOf(session: Session, fn: FunctionWithBody): ts.Node | undefined {
+  if (isNamedWithin(fn)) return undefined;
   const host = handedTo(fn);
   if (host) return unwrap(host.expression) === fn || runsOnce(host) ? host : undefined;
   if (isForLoad(fn)) return fn;
@@ -70,6 +72,12 @@ function onlyRunOf(session: Session, fn: FunctionWithBody): ts.Node | undefined 
   const given = calledWith(site);
   return calls.length > 0 || (given && runsOnce(given)) || isForLoad(site) ? site : undefined;
 }
+
+/** `(function loop() { …; requestAnimationFrame(loop); })()`: goes on by its own name. */
+const isNamedWithin = (fn: FunctionWithBody): boolean =>
+  ts.isFunctionExpression(fn) &&
+  fn.name !== undefined &&
+  someWithin(fn.body, (at) => ts.isIdentifier(at) && at.text === fn.name?.text);
 
 /** `.then(() => …)`, `addEventListener("load", () => …)`, `$(document).ready(main)`. */
 function runsOnce(host: CallLike): boolean {
