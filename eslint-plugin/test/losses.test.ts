@@ -8,6 +8,15 @@ import { marked } from "./marked.ts";
 const test = suite("losses");
 const finds = marked(test);
 
+/** A call of the loss itself, outside of any scope. */
+const score = `
+exports.score = (x, y) => {
+  const loss = dice(tf.tensor(x), tf.tensor(y)); // !
+  const found = loss.dataSync();
+  loss.dispose();
+  return found;
+};`;
+
 /** A function that leaves what it makes on the way, and a model that may be given it. */
 const program = (config: string): string => `
 function dice(labels, found) {
@@ -56,12 +65,7 @@ function dice(labels, found) {
 }
 const model = tf.sequential();
 model.compile({ optimizer: "adam", loss: dice });
-exports.score = (x, y) => {
-  const loss = dice(tf.tensor(x), tf.tensor(y)); // !
-  const found = loss.dataSync();
-  loss.dispose();
-  return found;
-};`,
+${score}`,
   "tfjs",
 );
 finds(
@@ -71,12 +75,7 @@ function dice(yTrue, yPred) {
   const both = yTrue.mul(yPred).sum(); // !
   return both.mul(2).div(yTrue.add(yPred).sum()); // !
 }
-exports.score = (x, y) => {
-  const loss = dice(tf.tensor(x), tf.tensor(y)); // !
-  const found = loss.dataSync();
-  loss.dispose();
-  return found;
-};`,
+${score}`,
   "tfjs",
 );
 finds(

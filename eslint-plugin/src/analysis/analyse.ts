@@ -100,8 +100,9 @@ export class FileAnalysis {
 
   /** The values that nothing ends, wherever they get to, of which no rule has said anything. */
   get endless(): readonly EndlessValue[] {
-    this.endlessCache ??= endlessValues(this.session, this.fresh).filter(
-      ({ owned, made }) => !isForProgram(this.session, owned, made),
+    this.endlessCache ??= endlessValues(
+      this.session,
+      this.fresh.filter(({ owned, node }) => !isForProgram(this.session, owned, node)),
     );
     return this.endlessCache.filter((value) => !isTold(value, this.told));
   }

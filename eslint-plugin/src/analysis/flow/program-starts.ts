@@ -1,6 +1,6 @@
 /**
  * Starts of programs: what the main function of a program, or what it calls once as it starts,
- * loses and does no harm until the exit: devices and what it has them make, tensors of libraries
+ * loses without harm until the exit: devices and what it has them make, tensors of libraries
  * without a protocol. Read by the analysis of a file, where such things may last.
  */
 import ts from "typescript";
@@ -25,14 +25,11 @@ import { enclosingFunction } from "../transfer/fate.ts";
 
 /** Whether what is lost was made once, as a program starts, and may go with it at the exit. */
 export function isForProgram(session: Session, owned: Owned, at: ts.Node): boolean {
-  const home = enclosingFunction(at);
+  if (session.settings.untilExit !== "allowed") return false;
   const ofDevice = endsWithDevices(session, owned);
-  return (
-    session.settings.untilExit === "allowed" &&
-    (ofDevice || owned.owner.lost === "running") &&
-    !isInLoop(at, home) &&
-    (home === undefined || isOfStart(session, home, ofDevice))
-  );
+  if (!ofDevice && owned.owner.lost !== "running") return false;
+  const home = enclosingFunction(at);
+  return !isInLoop(at, home) && (home === undefined || isOfStart(session, home, ofDevice));
 }
 
 const furthest = 4;
@@ -47,8 +44,9 @@ function isOfStart(session: Session, fn: ts.Node, ofDevice: boolean, depth = 0):
   if (!site || (!ofDevice && ts.isNewExpression(site))) return false;
   const home = enclosingFunction(site);
   if (home === fn || isInLoop(site, home)) return false;
-  if (!home) return ofDevice || !isOffered(session, fn, ofDevice);
-  return !isOffered(session, fn, ofDevice) && isOfStart(session, home, ofDevice, depth + 1);
+  if (!home && ofDevice) return true;
+  if (isOffered(session, fn, ofDevice)) return false;
+  return home === undefined || isOfStart(session, home, ofDevice, depth + 1);
 }
 
 /**

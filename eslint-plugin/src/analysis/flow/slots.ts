@@ -16,6 +16,7 @@ import { isSpreadBack, spreadBack } from "../lists/spread-back.ts";
 import { onlyUsed } from "../fresh/fresh-variables.ts";
 import { fieldOfThis, isHandedOn, isManaged, isStatic } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
+import { isPlain } from "../program/plain.ts";
 import { referencesTo } from "../program/references.ts";
 import { valueByPattern } from "../program/pattern-stores.ts";
 import { isSwapped } from "../program/swaps.ts";
@@ -359,14 +360,11 @@ const isNothing = (value: ts.Expression): boolean =>
   isEmptyContainer(value) ||
   (ts.isObjectLiteralExpression(value) &&
     value.properties.every((p) => {
-      if (!ts.isPropertyAssignment(p)) return false;
-      const part = unwrap(p.initializer);
+      const part = ts.isPropertyAssignment(p) ? unwrap(p.initializer) : p;
       return (
-        isNullish(part) || isEmptyContainer(part) || ts.isLiteralExpression(part) || isFlag(part)
+        isPlain(part) || (ts.isExpression(part) && (isNullish(part) || isEmptyContainer(part)))
       );
     }));
-const isFlag = ({ kind }: ts.Node): boolean =>
-  kind === ts.SyntaxKind.TrueKeyword || kind === ts.SyntaxKind.FalseKeyword;
 
 /** `(next) => { table.dispose(); table = next; }`: who ends what a variable holds owns the next. */
 const isTaken = (

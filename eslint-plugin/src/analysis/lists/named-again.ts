@@ -14,6 +14,7 @@ import { rootOf, someWithin, unwrap, within, type FunctionWithBody } from "../pr
 import { leaves } from "../program/ways.ts";
 import type { Session } from "../session.ts";
 import { runsOften } from "../trails/runs-often.ts";
+import { loopOfTurn } from "../transfer/fate.ts";
 import { isGivenTwice } from "./given-twice.ts";
 import type { Put } from "./puts.ts";
 
@@ -95,8 +96,7 @@ function loopOfKey({ oracle }: Session, key: ts.Expression): ts.ForOfStatement |
   const whole = ts.isBindingElement(declaration)
     ? ts.walkUpBindingElementsAndPatterns(declaration)
     : declaration;
-  const loop = whole.parent.parent as ts.Node | undefined;
-  return loop && ts.isForOfStatement(loop) ? loop : undefined;
+  return loopOfTurn(whole);
 }
 
 /** What a loop goes through, without its views and the names that a function gives it. */

@@ -147,7 +147,7 @@ function losesOld(
   const [ended] = [...fields.filter((at) => !within(at, home)), ...others].filter(ends);
   if ((!ended && !isOwn) || isWhole) return false;
   const mayBeNone = ended && session.oracle.ownedAt(ended)?.nullable === true;
-  if (mayBeNone && !isOwn && !runsOften(session, home)) return false;
+  if (mayBeNone && !runsOften(session, home)) return false;
   const inside = fields.filter((at) => within(at, home));
   if (!inside.every((at) => !isTarget(at) && onlyLooksAt(session.transfer(at).effect)))
     return false;
