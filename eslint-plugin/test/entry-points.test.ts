@@ -52,6 +52,22 @@ for (const [what, offer] of Object.entries({
     assert.equal(lintOne(files, "src/norm.ts"), ["require-caller-scope"]);
   });
 }
+for (const [entry, file, rules] of [
+  ["build/the-app.min.js", "src/TheApp.ts", ["require-caller-scope"]],
+  ["dist/bundle.umd.cjs", "lib/index.ts", ["require-caller-scope"]],
+  ["dist/bundle.js", "src/other.ts", []],
+  ["server.js", "src/index.ts", []],
+] as const) {
+  test(`a bundle ${entry} of ${file}`, () => {
+    const files = {
+      "package.json": `{ "name": "app", "main": "${entry}" }`,
+      "src/norm.ts": norm,
+      [file]: `export { norm } from "../src/norm.ts";\n`,
+      "src/app.ts": caller("./norm.ts"),
+    };
+    assert.equal(lintOne(files, "src/norm.ts"), rules);
+  });
+}
 for (const [modifier, rules] of Object.entries({
   "": ["require-caller-scope"],
   "private ": [],

@@ -32,14 +32,45 @@ function collect(oracle: Oracle): ReadonlySet<ts.Node> {
   for (const file of oracle.program.getSourceFiles())
     if (!file.isDeclarationFile) folders.add(oracle.folderOf(file));
   for (const folder of folders) {
-    for (const entry of entriesOf(folder)) {
-      const file = oracle.program.getSourceFile(entry);
-      if (file && !file.isDeclarationFile)
-        addExports(oracle, oracle.exportsOf(file), declarations, 0);
-    }
+    const entries = entriesOf(folder);
+    const named = entries.flatMap((entry) => sourceAt(oracle, entry));
+    for (const file of named.length > 0 ? named : bundledFrom(oracle, folder, entries))
+      addExports(oracle, oracle.exportsOf(file), declarations, 0);
   }
   return declarations;
 }
+
+const sourceAt = (oracle: Oracle, path: string): ts.SourceFile[] => {
+  const file = oracle.program.getSourceFile(path);
+  return file && !file.isDeclarationFile ? [file] : [];
+};
+
+/** What a bundle is made from whose own file is not there: `src/index.ts`, `src/TheName.js`. */
+function bundledFrom(
+  oracle: Oracle,
+  folder: string,
+  entries: readonly string[],
+): readonly ts.SourceFile[] {
+  const built = entries.filter((path) => inBuild.test(path.slice(folder.length)));
+  if (built.length === 0) return [];
+  const names = new Set(["index", ...built.map((path) => plainName(path))]);
+  return oracle.program.getSourceFiles().filter((file) => {
+    const { fileName, isDeclarationFile } = file;
+    if (isDeclarationFile || !fileName.startsWith(`${folder}/`)) return false;
+    const rest = fileName.slice(folder.length + 1);
+    return /^((src|lib)\/)?[^/]+$/.test(rest) && names.has(plainName(rest));
+  });
+}
+
+const inBuild = /^\/(dist|build|lib|out|es\d*|esm|cjs|umd)\//;
+
+/** `build/the-name.min.js` as `thename`. */
+const plainName = (path: string): string =>
+  path
+    .slice(path.lastIndexOf("/") + 1)
+    .replace(/(\.(min|umd|esm?|cjs|iife|global|module|d))*\.[cm]?[jt]sx?$/, "")
+    .replace(/[-_.]/g, "")
+    .toLowerCase();
 
 /** Adds what a module exports, through `export * as name` too. */
 function addExports(
@@ -55,7 +86,7 @@ function addExports(
   }
 }
 
-/** The source files a package.json names: as they stand, and `dist/x.js` as `src/x.ts`. */
+/** The files a package.json names: as they stand, and `dist/x.js` as `src/x.ts` or `src/x.js`. */
 function entriesOf(folder: string): string[] {
   const text = folder === "" ? undefined : ts.sys.readFile(`${folder}/package.json`);
   if (text === undefined) return [];
@@ -71,12 +102,11 @@ function entriesOf(folder: string): string[] {
     else if (typeof value === "object" && value !== null) Object.values(value).forEach(visit);
   };
   for (const key of ["exports", "main", "module", "types", "source"]) visit(parsed[key]);
+  const reads = parsed["private"] === true ? /\.[cm]?tsx?$/ : /\.[cm]?[jt]sx?$/;
   return [...paths].flatMap((path) => {
-    const source = path
-      .replace(/(^|\/)(dist|lib|build|out|es\d*|esm|cjs|umd)\//, "$1src/")
-      .replace(/(\.d)?\.([cm]?)[jt]sx?$/, ".$2ts");
-    return [path, source]
-      .filter((p) => /\.[cm]?tsx?$/.test(p) && !p.includes("*"))
+    const source = path.replace(/(^|\/)(dist|lib|build|out|es\d*|esm|cjs|umd)\//, "$1src/");
+    return [path, source, source.replace(/(\.d)?\.([cm]?)[jt]sx?$/, ".$2ts")]
+      .filter((p) => reads.test(p) && !p.includes("*"))
       .map((p) => `${folder}/${p}`);
   });
 }
