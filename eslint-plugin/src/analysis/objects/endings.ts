@@ -67,7 +67,7 @@ export function endingsOf(
     const { name } = member;
     if (!name || !body || isPrivate(member) || isUnwritten(body)) return [];
     const written = memberName(name);
-    if (!names.includes(written) && !more.includes(written)) return [];
+    if (!names.includes(written.replace(/^D/, "d")) && !more.includes(written)) return [];
     return [{ member: member as Ending["member"], body }];
   });
 }

@@ -29,6 +29,7 @@ import {
   isSelf,
   isTarget,
   memberName,
+  reachedOf,
   someWithin,
   unwrap,
   variableName,
@@ -327,7 +328,8 @@ export function mentionsIn(member: ts.Node): ReadonlyMap<string | null, readonly
       !ts.isVariableDeclaration(node.parent)
     )
       add(null, node); // handed on whole
-    ts.forEachChild(node, visit);
+    if (ts.isBlock(node)) reachedOf(node).forEach(visit);
+    else ts.forEachChild(node, visit);
   };
   ts.forEachChild(member, visit);
   return found;

@@ -261,9 +261,19 @@ export function valueGiven(store: ts.BinaryExpression): ts.Expression {
     : right;
 }
 
-/** Whether a node, or something within it, is as asked. */
+/** Whether a node, or something within it that is ever reached, is as asked. */
 export const someWithin = (node: ts.Node, test: (inner: ts.Node) => boolean): boolean =>
-  test(node) || (ts.forEachChild(node, (child) => someWithin(child, test) || undefined) ?? false);
+  test(node) ||
+  (ts.isBlock(node)
+    ? reachedOf(node).some((statement) => someWithin(statement, test))
+    : (ts.forEachChild(node, (child) => someWithin(child, test) || undefined) ?? false));
+
+/** The statements of a block up to its `return`, and the functions after it. */
+export function reachedOf({ statements }: ts.Block): readonly ts.Statement[] {
+  const last = statements.findIndex((s) => ts.isReturnStatement(s) || ts.isThrowStatement(s));
+  if (last < 0 || last === statements.length - 1) return statements;
+  return statements.filter((s, at) => at <= last || ts.isFunctionDeclaration(s));
+}
 
 /** The name of a variable, of a parameter or of what a pattern takes; of nothing else. */
 export const variableName = (declaration: ts.Declaration): ts.Identifier | undefined =>
