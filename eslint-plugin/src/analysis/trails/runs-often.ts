@@ -24,6 +24,7 @@ import {
   type FunctionWithBody,
 } from "../program/syntax.ts";
 import { isCallbackHook } from "./callback-hooks.ts";
+import { isForChange } from "./for-changes.ts";
 import { startsFrames } from "./frame-loops.ts";
 import { isOnNew } from "./new-objects.ts";
 import { isOnOtherWay, isStraight } from "../program/ways.ts";
@@ -127,7 +128,8 @@ function isOnLocalNew(session: Session, call: CallLike): boolean {
 export function pilesUp(session: Session, { owner }: Owned, at: ts.Node): boolean {
   if (owner.lost !== "repeated") return true;
   const place = enclosingFunction(at);
-  return isInLoop(at, place) || (place !== undefined && runsOften(session, place));
+  if (isInLoop(at, place)) return true;
+  return place !== undefined && (isForChange(at, place) || runsOften(session, place));
 }
 
 /** Whether a function is known to run more than once, by its name or by its callers. */

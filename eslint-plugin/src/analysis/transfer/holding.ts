@@ -11,13 +11,15 @@ import { argumentOf, enclosingFunction, fateOf } from "./fate.ts";
 import type { Owned } from "../program/oracle.ts";
 import { recurs } from "../trails/made-again.ts";
 import { referencesTo } from "../program/references.ts";
-import { surelyRunsOften } from "../trails/runs-often.ts";
+import { isForChange } from "../trails/for-changes.ts";
+import { runsOften, surelyRunsOften } from "../trails/runs-often.ts";
 import type { Session } from "../session.ts";
 import {
   isAsync,
   baseOf,
   hasBody,
   isTarget,
+  rootOf,
   someWithin,
   unwrap,
   within,
@@ -103,6 +105,7 @@ export function holdsListed(
     body !== undefined &&
     !isAsync(body) &&
     (session.oracle.gives(call, "object") || session.oracle.gives(call, "anything")) &&
+    session.oracle.ownedAt(call)?.shape !== "one" && // a buffer holds no other
     mayHold(session, body, owner) &&
     outlives(session, call, owner, 1)
   );
@@ -186,10 +189,38 @@ function isReplaced(session: Session, node: ts.Expression): boolean {
     (ts.isIfStatement(at) || ts.isConditionalExpression(at) || ts.isBinaryExpression(at)) &&
     someWithin(at, (inner) => !isStored(inner) && inner.getText() === place);
   if (someWithin(fn, asks)) return false;
-  const isOuter = ts.isIdentifier(left)
-    ? ((at) => at !== undefined && enclosingFunction(at) !== fn)(session.oracle.declarationAt(left))
-    : /^this(\.[\w#$]+)+$/.test(place);
-  return isOuter && (recurs(session, store) || surelyRunsOften(session, fn));
+  if (isForChange(store, fn)) return isOuter(session, fn, rootOf(left), true);
+  const again = (): boolean => recurs(session, store) || surelyRunsOften(session, fn);
+  if (/^this(\.[\w#$]+)+$/.test(place)) return again();
+  const root = rootOf(left);
+  if (!isOuter(session, fn, root)) return false;
+  if (ts.isIdentifier(left)) return again();
+  return isOfModule(session, root) && runsOften(session, fn);
+}
+
+/** `entries[0].resource = view;` of a list or record that a module keeps. */
+function isOfModule(session: Session, root: ts.Node): boolean {
+  const declaration = ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;
+  return (
+    declaration !== undefined &&
+    ts.isVariableDeclaration(declaration) &&
+    enclosingFunction(declaration) === undefined
+  );
+}
+
+/** Whether a name is of the object or of outside of a function, or of what that is given. */
+function isOuter(session: Session, fn: ts.Node, name: ts.Node, orGiven = false): boolean {
+  if (!ts.isIdentifier(name)) return name.kind === ts.SyntaxKind.ThisKeyword;
+  const declaration = session.oracle.declarationAt(name);
+  if (!declaration) return false;
+  if (enclosingFunction(declaration) !== fn || !orGiven)
+    return enclosingFunction(declaration) !== fn;
+  // `const depth = descriptor.depthStencilAttachment;` is a part of it
+  const from = ts.isVariableDeclaration(declaration) && declaration.initializer;
+  const part = from ? unwrap(from) : undefined;
+  if (part && (ts.isPropertyAccessExpression(part) || ts.isElementAccessExpression(part)))
+    return isOuter(session, fn, rootOf(part), true);
+  return ts.isParameter(declaration);
 }
 
 /** `resize() { this.view = this.makeView(); }`: who asks for it puts it in the last one's place. */
