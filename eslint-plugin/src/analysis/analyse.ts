@@ -44,6 +44,7 @@ export class FileAnalysis {
   readonly told: { start: number; end: number }[] = [];
   private readonly source: SourceText;
   private placesCache: Places | undefined;
+  private madeCache: readonly FreshValue[] | undefined;
   private freshCache: FreshValue[] | undefined;
   private endlessCache: EndlessValue[] | undefined;
   private pathsCache: FunctionPaths[] | undefined;
@@ -80,9 +81,14 @@ export class FileAnalysis {
     return (this.placesCache ??= new Places(this.source, map, this.file));
   }
 
-  /** Every fresh value of the file and where it goes. */
+  /** Every fresh value of the file and where it goes, also where that may last. */
+  get made(): readonly FreshValue[] {
+    return (this.madeCache ??= freshValues(this.session, this.file));
+  }
+
+  /** Every fresh value of the file that counts, and where it goes. */
   get fresh(): readonly FreshValue[] {
-    return (this.freshCache ??= freshValues(this.session, this.file).filter(
+    return (this.freshCache ??= this.made.filter(
       ({ node, owned, outcome }) =>
         pilesUp(this.session, owned, node) &&
         !(lostAtOnce.has(outcome) && isForProgram(this.session, owned, node)),

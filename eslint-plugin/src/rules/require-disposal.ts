@@ -9,6 +9,8 @@ import { labelOf, markOf } from "../analysis/fresh/consume.ts";
 import type { Cell } from "../analysis/flow/cells.ts";
 import type { Problem } from "../analysis/flow/flow.ts";
 import { endedByThen } from "../analysis/flow/then-endings.ts";
+import { firstName } from "../analysis/trails/endless-values.ts";
+import { lateStarts } from "../analysis/trails/late-starts.ts";
 import { pilesUp } from "../analysis/trails/runs-often.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import { livesInLoop } from "../analysis/flow/endless-loops.ts";
@@ -44,6 +46,7 @@ type Id =
   | "sometimes"
   | "sometimesEnd"
   | "rejects"
+  | "late"
   | "useUsing"
   | "tryFinally";
 
@@ -81,6 +84,9 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     rejects:
       "`{{ variable }}` is not {{ ended }} when the {{ what }} on line {{ line }} rejects; " +
       "{{ cover }}.",
+    late:
+      "`{{ variable }}` is not {{ ended }} if the clean-up runs before line {{ line }} is done; " +
+      "ask there, and {{ end }} it.",
     partly:
       "`{{ variable }}` may be new here, and is never {{ ended }} then; make it new on every " +
       "path, and {{ end }} it.",
@@ -145,6 +151,17 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
       reportLeaks(file, file.exceptional.filter(isUntold(file)), report);
       reportEndedByThen(file, report);
     }
+    for (const { made, owned, wait } of lateStarts(file.session, file.made))
+      report({
+        mark: markOf(made),
+        messageId: "late",
+        data: {
+          variable: firstName(made)?.name.getText() ?? labelOf(made),
+          ended: ended(owned.owner),
+          line: wait,
+          end: toEnd(owned.owner),
+        },
+      });
     for (const { made, at, label, isField, owned, where } of file.endless) {
       const { owner } = owned;
       if (isField) continue;

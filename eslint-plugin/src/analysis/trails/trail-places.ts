@@ -172,7 +172,7 @@ function intoGiven(trail: Trail, call: ts.CallExpression, path: Path): void {
     for (const record of call.arguments) into(trail, record, inner);
   } else if (builtin) {
     if (!/^(map|filter|slice|from|splice|concat)$/.test(name)) trail.stop();
-  } else if (!isOfLibrary || !trail.isWhole) trail.stop(); // `useRef(null)`: who knows what it does
+  } else if (!trail.isWhole || (!isOfLibrary && !/^(use|create)Ref$/.test(name))) trail.stop();
 }
 
 /** `Object.values(record)`, `Object.entries(record)`. */
