@@ -6,17 +6,19 @@
 import ts from "typescript";
 import { handedTo } from "../transfer/callbacks.ts";
 import type { FreshValue, Outcome } from "../fresh/consume.ts";
+import { bindingOf } from "../program/call-sites.ts";
+import { isOfferedByName } from "../program/entry-points.ts";
 import { endingsOf, endsDevice, goesWithDevice, isDevice } from "../objects/endings.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { scopeCallback } from "../transfer/keeps.ts";
-import { ownedMembers, type Member } from "../objects/members.ts";
+import { isStatic, ownedMembers, type Member } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isAnything, isHolder } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { baseOf, hasBody, within, type CallLike } from "../program/syntax.ts";
 import { cleanedEffect } from "./cleaned-effects.ts";
 import { earlyExit } from "../transfer/early-ends.ts";
-import { asksForDevice } from "./made-again.ts";
+import { asksForDevice, isMadeAgain } from "./made-again.ts";
 import { isReplaced, isToReplace } from "./trail-ends.ts";
 import { isDoneAgain, isOfModule } from "./module-tables.ts";
 import type { Path } from "./trail-path.ts";
@@ -59,8 +61,9 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   if (!enclosingFunction(node) && !isInitial) return [];
   const asksLastEnd = countsAll && owned.owner.policy === "generic";
   const isOfEffect = isMadeByEffect(session, node);
+  const isOfPassing = !isProtocol && isOfPassingObject(session, node);
   return pathsTo(owned).flatMap((path) => {
-    const trail = new Trail(session, owned, isOfEffect);
+    const trail = new Trail(session, owned, isOfEffect || isOfPassing);
     let where = "nowhere";
     let isEndedEarly = false;
     const counts = (end: ts.Node): boolean => {
@@ -79,7 +82,12 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     const file = node.getSourceFile();
     const place = placeOf(trail, file);
     const mayLast = owned.owner.policy === "generic" && !countsAll && !isOfEffect;
-    if (isExcused(session, place, node, mayLast || owned.owner.lost === "repeated")) return [];
+    const isOfField = place !== undefined && isField(place);
+    if (
+      (isOfField || !isOfPassing) &&
+      isExcused(session, place, node, mayLast || owned.owner.lost === "repeated")
+    )
+      return [];
     const nodes = [...trail.places.keys(), ...trail.nodes].filter(
       (n) => n.getSourceFile() === file && !isMadeIntoAnother(session, n),
     );
@@ -132,6 +140,21 @@ function isExcused(
   return endingsOf(holder).length === 0 && !isEndedFromOutside(session, holder);
 }
 
+/**
+ * Whether it is made, for a bind group to know, by a constructor or a static method of a class
+ * without an end, the objects of which come and go, or by a function that a package offers.
+ */
+function isOfPassingObject(session: Session, made: ts.Node): boolean {
+  const { oracle } = session;
+  const home = enclosingFunction(made);
+  if (!home || !hasBody(home)) return false;
+  const { parent: node } = home;
+  if (!ts.isClassLike(node)) return isOfferedByName(oracle, bindingOf(home) ?? home);
+  if (!ts.isConstructorDeclaration(home) && !isStatic(home)) return false;
+  if (baseOf(node) || endingsOf(node).length > 0 || goesWithDevice(session, node)) return false;
+  return isMadeAgain(session, node) || isOfferedByName(oracle, node);
+}
+
 /** Whether a class itself puts into a field what it makes; others may give it to `new`. */
 function isFilledHere(
   session: Session,
@@ -156,7 +179,7 @@ export const isEndedSomewhere = (session: Session, { name, makes }: Member): boo
   });
 
 /** The variable that a value is made for. */
-function firstName(made: ts.Expression): ts.VariableDeclaration | undefined {
+export function firstName(made: ts.Expression): ts.VariableDeclaration | undefined {
   const { kind, node } = fateOf(made);
   return kind === "bound" && ts.isVariableDeclaration(node) && ts.isIdentifier(node.name)
     ? node
@@ -169,10 +192,16 @@ const lineOf = (node: ts.Node): number =>
 const wordFor = (exit: ts.Node): string => (ts.isThrowStatement(exit) ? "throws" : "leaves");
 
 /** What becomes of a value that somebody may end later. */
-const goesOn: ReadonlySet<Outcome> = new Set(["bound", "assigned", "returned", "kept", "unknown"]);
+export const goesOn: ReadonlySet<Outcome> = new Set([
+  "bound",
+  "assigned",
+  "returned",
+  "kept",
+  "unknown",
+]);
 
 /** The single values in what a call gives: itself, those of a list or of the fields of a record. */
-function pathsTo({ shape, fields, inner, each, mixed }: Owned): readonly Path[] {
+export function pathsTo({ shape, fields, inner, each, mixed }: Owned): readonly Path[] {
   if (mixed) return [];
   if (shape === "one") return [[]];
   if (shape === "many") return each ? [] : [["*"]];

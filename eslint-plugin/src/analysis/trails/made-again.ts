@@ -156,7 +156,7 @@ export function asksForDevice(session: Session, fn: ts.Node, at?: ts.Node): bool
 
 /** `new Promise((done) => …)`, an effect: what runs in them runs as often as they do, or once. */
 const isFirstRun = (host: CallLike): boolean =>
-  /^use[A-Z]|^(then|addEventListener)$/.test(calleeNameNode(host)?.text ?? "");
+  /^use[A-Z]|^addEventListener$/.test(calleeNameNode(host)?.text ?? "");
 
 /** `button.addEventListener("click", make)`. */
 function isHandedOn(site: ts.Node): boolean {

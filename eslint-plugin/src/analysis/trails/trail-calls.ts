@@ -31,6 +31,7 @@ import { functionsOf, implementationsOf } from "../program/possible-callees.ts";
 import { visits, type Path } from "./trail-path.ts";
 import type { Session } from "../session.ts";
 import { mayEnd } from "./trail-closures.ts";
+import { isHolding, isOfUntyped } from "./trail-ends.ts";
 import { into } from "./trail-places.ts";
 import type { Trail } from "./trails.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
@@ -56,6 +57,7 @@ export function followArgument(trail: Trail, call: CallLike, node: ts.Node, path
   else if (effect === "passes") trail.climb(call, path);
   else if (ts.isCallExpression(call) && session.oracle.is(callee, owner.keep.functions, owner))
     moved(trail, call, path);
+  else if (isHolding(trail, callee)) trail.hold();
   else if (!onlyLooksAt(effect) || isPromiseEnd(trail, call)) trail.end(call);
 }
 
@@ -245,7 +247,8 @@ export function followMethod(
   } else if (effect === "moves") moved(trail, call, path);
   else if (effect === "disposes") trail.end(call);
   else if (path.length === 0 && !onlyLooksAt(effect)) {
-    if (!isOfUntyped(trail, callee)) trail.stop();
+    if (isHolding(trail, callee)) trail.hold();
+    else if (!isOfUntyped(trail, callee)) trail.stop();
   } else if (path.length > 0) ofHolder(trail, call, access, callee, path);
 }
 
@@ -272,18 +275,6 @@ function ofHolder(
 /** Whether a method that the program has by its name may give a part of what it is asked of. */
 const givesPart = ({ session }: Trail, call: ts.CallExpression, name: string): boolean =>
   fateOf(call).kind !== "dropped" && implementationsOf(session.oracle, name).length > 0;
-
-/**
- * `buffer.mapAsync(1)`, `frame.add(1)` of what has no type: what such a value has besides its end
- * only looks, or makes another.
- */
-function isOfUntyped({ owned: { owner } }: Trail, { declaration, name }: Callee): boolean {
-  if (declaration) return false;
-  const { described, makes } = owner.untyped;
-  return (
-    makes.includes(name) || (owner.policy === "generic" && described.length > 0 && !mayEnd(name))
-  );
-}
 
 const isThis = ({ kind }: ts.Node): boolean => kind === ts.SyntaxKind.ThisKeyword;
 

@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { enclosingFunction } from "../transfer/fate.ts";
+import type { Callee } from "../program/callee.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import type { Session } from "../session.ts";
 import {
@@ -17,6 +18,32 @@ import {
   within,
 } from "../program/syntax.ts";
 import { areApart } from "../program/ways.ts";
+import { mayEnd } from "./trail-closures.ts";
+import type { Trail } from "./trails.ts";
+
+/** `texture.createView()`: what is made goes on using it, and ends nothing. */
+export const isHolding = (
+  { session: { oracle }, owned: { owner } }: Trail,
+  callee: Callee,
+): boolean => callee.declaration !== undefined && oracle.is(callee, owner.holders, owner);
+
+/**
+ * `buffer.mapAsync(1)`, `frame.add(1)` of what has no type: what such a value has besides its end
+ * only looks, or makes another.
+ */
+export function isOfUntyped({ owned: { owner } }: Trail, { declaration, name }: Callee): boolean {
+  if (declaration) return false;
+  const { described, makes } = owner.untyped;
+  return (
+    makes.includes(name) || (owner.policy === "generic" && described.length > 0 && !mayEnd(name))
+  );
+}
+
+/** `pair.texture.destroy()`, where no type says what a pair has. */
+export const endsPart = ({ owned }: Trail, { parent }: ts.Expression): boolean =>
+  ts.isPropertyAccessExpression(parent) &&
+  ts.isCallExpression(parent.parent) &&
+  owned.owner.dispose.methods.includes(parent.name.text);
 
 /**
  * `this.x.destroy(); this.x = make();`, `old.destroy(); this.makeX();`: the value is ended to put

@@ -7,6 +7,7 @@ import { sourcesFor } from "../program/call-index.ts";
 import { isExported } from "../program/exported.ts";
 import { accessesByName, elementsByName } from "../program/field-index.ts";
 import type { Session } from "../session.ts";
+import { endingsOf } from "../objects/endings.ts";
 import { isStatic } from "../objects/members.ts";
 import {
   isTarget,
@@ -28,7 +29,7 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
     const holder = ts.findAncestor(field, ts.isClassLike);
     const isOpen = (of: ts.ClassLikeDeclaration): boolean =>
       !trail.isWhole &&
-      ((isExported(oracle.facts, of) && !isHidden(field, text)) ||
+      ((isExported(oracle.facts, of) && !isHidden(field, text) && !isOnlyShown(field, of)) ||
         leavesWithoutEnd(trail.session, of));
     if (
       !holder ||
@@ -51,6 +52,17 @@ export function inField(trail: Trail, field: ts.Declaration, path: Path): void {
       trail.end(holder);
     for (const access of readsByKey(holder)) trail.climb(access, path);
   });
+}
+
+/** `get depth()`, `readonly depth` of a class that has an end: who reads it only looks. */
+function isOnlyShown(field: ts.Declaration, holder: ts.ClassLikeDeclaration): boolean {
+  const isFixed = (ts.getCombinedModifierFlags(field) & ts.ModifierFlags.Readonly) !== 0;
+  const isSet = (member: ts.ClassElement): boolean =>
+    ts.isSetAccessor(member) && memberName(member.name) === fieldNameOf(field);
+  return (
+    (ts.isGetAccessor(field) ? !holder.members.some(isSet) : isFixed && !isStatic(field)) &&
+    endingsOf(holder).length > 0
+  );
 }
 
 /** `for (const part of this.parts) part.points.destroy();`: others end the fields of a class. */
@@ -100,6 +112,12 @@ export const isField = (declaration: ts.Declaration): boolean =>
   (ts.isParameter(declaration) &&
     ts.isParameterPropertyDeclaration(declaration, declaration.parent)) ||
   fieldName(declaration) !== "";
+
+/** Whether a declaration is that of a field of a class that others can end. */
+export function isOfEnding(declaration: ts.Declaration): boolean {
+  const holder = isField(declaration) ? ts.findAncestor(declaration, ts.isClassLike) : undefined;
+  return holder !== undefined && endingsOf(holder).length > 0;
+}
 
 /** What a field is called, be it declared or written by a script. */
 export function fieldNameOf(field: ts.Declaration): string {

@@ -32,7 +32,8 @@ import {
 } from "./trail-calls.ts";
 import { isCarriedOff, mayEnd } from "./trail-closures.ts";
 import { givesForGood } from "./trail-ends.ts";
-import { inField, isField } from "./trail-fields.ts";
+import { endsPart } from "./trail-ends.ts";
+import { inField, isField, isOfEnding } from "./trail-fields.ts";
 import { tableMentions } from "./module-tables.ts";
 import { leadsTo, nameOf, partOf, type Path } from "./trail-path.ts";
 import { isOfAnother, store } from "./trail-places.ts";
@@ -78,6 +79,8 @@ export class Trail {
   /** Whether it has left all scopes on its way. */
   hasLeft = false;
   #isOver = false;
+  /** Whether something goes on using it that may last as long as the program. */
+  #isHeld = false;
   /** What ends the value; where all of it is asked for, nothing else stops the walk. */
   readonly #ends: ts.Node[] = [];
   #asksForEnds = false;
@@ -105,7 +108,9 @@ export class Trail {
     const giver = this.#giver;
     const stays = (place: ts.Declaration): boolean =>
       isField(place) || (giver !== undefined && !within(place, giver));
-    return !this.#isOver && (!giver || [...this.places.keys()].some(stays));
+    const places = [...this.places.keys()];
+    if (this.#isHeld && !places.some(isOfEnding)) return false;
+    return !this.#isOver && (!giver || places.some(stays));
   }
 
   /** All that ends such a value or gives it to who may, whatever else becomes of it. */
@@ -153,6 +158,11 @@ export class Trail {
   /** It is ended there, or there is no telling. */
   stop(): void {
     this.#isOver = !this.#asksForEnds;
+  }
+
+  /** Something goes on using it, which counts where the program need not be the whole. */
+  hold(): void {
+    this.#isHeld ||= !this.isWhole;
   }
 
   /** Remembers a place, and the shortest way from it to the value. */
@@ -294,19 +304,10 @@ export class Trail {
     if (ts.isCallExpression(call) && call.expression === top)
       followMethod(this, call, access, path);
     else if (path.length === 0) {
-      if (this.#endsPart(top)) this.end(call);
+      if (endsPart(this, top)) this.end(call);
       else if (this.#givesAway(access)) this.end(access);
     } else if (leadsTo(access.name.text, path) && !/^(length|size)$/.test(access.name.text))
       this.climb(access, path.slice(1));
-  }
-
-  /** `pair.texture.destroy()`, where no type says what a pair has. */
-  #endsPart({ parent }: ts.Expression): boolean {
-    return (
-      ts.isPropertyAccessExpression(parent) &&
-      ts.isCallExpression(parent.parent) &&
-      this.owned.owner.dispose.methods.includes(parent.name.text)
-    );
   }
 
   /** `list.push(owner.part)`, `onEnd(owner.dispose)`: who gets a part may end the whole by it. */
