@@ -25,6 +25,7 @@ import {
 } from "../analysis/program/syntax.ts";
 import { madeOver } from "../analysis/objects/made-over.ts";
 import { overwrittenPlaces } from "../analysis/objects/overwritten-places.ts";
+import { reusedOrLost } from "../analysis/objects/reused.ts";
 import { replacedParts } from "../analysis/objects/replaced-parts.ts";
 import { refilledFields } from "../analysis/objects/refilled-fields.ts";
 import { replacedEntries } from "../analysis/lists/replaced-entries.ts";
@@ -42,6 +43,7 @@ type Id =
   | "overwritten"
   | "list"
   | "field"
+  | "reused"
   | "entry"
   | "part"
   | "reduced"
@@ -65,6 +67,9 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       "{{ end }} those first.",
     field:
       "This assignment loses the {{ noun }} `{{ variable }}` held before; {{ end }} it afterwards.",
+    reused:
+      "`{{ name }}` may give another {{ noun }} than it is given, which `{{ variable }}` then " +
+      "loses; {{ end }} that one.",
     entry: "`{{ variable }}` loses the {{ noun }} it held under this key; {{ end }} it first.",
     part:
       "This assignment leaves {{ noun }}s of `{{ variable }}` out that are not {{ ended }}; " +
@@ -129,6 +134,13 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest: suggestKeeping(file, assignment, held, owned),
       });
     }
+    for (const { node, call, owned } of reusedOrLost(file.session, file.file))
+      if (!told.has(node))
+        report({
+          mark: markOfAssignment(node),
+          messageId: "reused",
+          data: { ...wordsOf(owned), variable: node.left.getText(), name: labelOf(call) },
+        });
     const entries = [
       ...lostEntries(file.session, file.file),
       ...replacedEntries(file.session, file.file),

@@ -22,7 +22,7 @@ import { asksForDevice, isMadeAgain } from "./made-again.ts";
 import { isReplaced, isToReplace } from "./trail-ends.ts";
 import { isDoneAgain, isOfModule } from "./module-tables.ts";
 import type { Path } from "./trail-path.ts";
-import { fieldNameOf, isEndedFromOutside, isField } from "./trail-fields.ts";
+import { fieldNameOf, isDueAnEnd, isEndedFromOutside, isField } from "./trail-fields.ts";
 import { Trail } from "./trails.ts";
 
 /** A value that nothing ends. */
@@ -59,19 +59,23 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   if (!goesOn.has(outcome) || ts.isPropertyAccessExpression(node)) return [];
   const isInitial = ts.findAncestor(node, ts.isPropertyDeclaration) !== undefined;
   if (!enclosingFunction(node) && !isInitial) return [];
-  const asksLastEnd = countsAll && owned.owner.policy === "generic";
+  const asksLastEnd = owned.owner.policy === "generic";
   const isOfEffect = isMadeByEffect(session, node);
   const isOfPassing = !isProtocol && isOfPassingObject(session, node);
   return pathsTo(owned).flatMap((path) => {
     const trail = new Trail(session, owned, isOfEffect || isOfPassing);
     let where = "nowhere";
     let isEndedEarly = false;
+    let isReplacing = false;
     const counts = (end: ts.Node): boolean => {
       const exit = earlyExit(end, node);
       isEndedEarly ||= exit !== undefined;
       if (exit) where = `only when line ${String(lineOf(exit))} ${wordFor(exit)}`;
-      else if (asksLastEnd && isReplaced(session, end, node)) where = "only to replace it";
-      else return true;
+      else if (!asksLastEnd || !isReplaced(session, end, node)) return true;
+      else {
+        where = "only to replace it";
+        isReplacing = true;
+      }
       return false;
     };
     // most values end, and nothing else need be asked of them
@@ -83,8 +87,10 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
     const place = placeOf(trail, file);
     const mayLast = owned.owner.policy === "generic" && !countsAll && !isOfEffect;
     const isOfField = place !== undefined && isField(place);
+    const isDue = isReplacing && place !== undefined && isDueAnEnd(session, place);
+    if (isReplacing && !countsAll && !isDue) return [];
     if (
-      (isOfField || !isOfPassing) &&
+      (isOfField || !(isOfPassing || isDue)) &&
       isExcused(session, place, node, mayLast || owned.owner.lost === "repeated")
     )
       return [];

@@ -7,9 +7,12 @@ import { sourcesFor } from "../program/call-index.ts";
 import { isExported } from "../program/exported.ts";
 import { accessesByName, elementsByName } from "../program/field-index.ts";
 import type { Session } from "../session.ts";
+import { enclosingFunction } from "../transfer/fate.ts";
+import { closureEnding } from "../objects/closure-endings.ts";
 import { endingsOf } from "../objects/endings.ts";
 import { isStatic } from "../objects/members.ts";
 import {
+  hasBody,
   isTarget,
   memberName,
   someWithin,
@@ -113,10 +116,13 @@ export const isField = (declaration: ts.Declaration): boolean =>
     ts.isParameterPropertyDeclaration(declaration, declaration.parent)) ||
   fieldName(declaration) !== "";
 
-/** Whether a declaration is that of a field of a class that others can end. */
-export function isOfEnding(declaration: ts.Declaration): boolean {
-  const holder = isField(declaration) ? ts.findAncestor(declaration, ts.isClassLike) : undefined;
-  return holder !== undefined && endingsOf(holder).length > 0;
+/** Whether a place belongs to something with an end: a class, or the closures of a function. */
+export function isDueAnEnd(session: Session, place: ts.Declaration): boolean {
+  const holder = isField(place) ? ts.findAncestor(place, ts.isClassLike) : undefined;
+  const home = enclosingFunction(place);
+  return holder
+    ? endingsOf(holder).length > 0
+    : hasBody(home) && closureEnding(session, home) !== undefined;
 }
 
 /** What a field is called, be it declared or written by a script. */

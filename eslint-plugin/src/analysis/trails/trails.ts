@@ -32,8 +32,9 @@ import {
 } from "./trail-calls.ts";
 import { isCarriedOff, mayEnd } from "./trail-closures.ts";
 import { givesForGood } from "./trail-ends.ts";
+import { closureEnding } from "../objects/closure-endings.ts";
 import { endsPart } from "./trail-ends.ts";
-import { inField, isField, isOfEnding } from "./trail-fields.ts";
+import { inField, isDueAnEnd, isField } from "./trail-fields.ts";
 import { tableMentions } from "./module-tables.ts";
 import { leadsTo, nameOf, partOf, type Path } from "./trail-path.ts";
 import { isOfAnother, store } from "./trail-places.ts";
@@ -109,7 +110,8 @@ export class Trail {
     const stays = (place: ts.Declaration): boolean =>
       isField(place) || (giver !== undefined && !within(place, giver));
     const places = [...this.places.keys()];
-    if (this.#isHeld && !places.some(isOfEnding)) return false;
+    const isDue = (place: ts.Declaration): boolean => isDueAnEnd(this.session, place);
+    if (this.#isHeld && !places.some(isDue)) return false;
     return !this.#isOver && (!giver || places.some(stays));
   }
 
@@ -394,9 +396,10 @@ export class Trail {
       if (!ids || this.#isOver) return;
       this.found(declaration, path);
       const isGiven = ids.some(isTarget);
+      const isOpen = !this.isWhole && !(hasBody(home) && closureEnding(this.session, home));
       for (const id of ids) {
         if (isGiven && ts.isIdentifier(id) && isOfAnother(this.session, id)) continue;
-        if (!this.isWhole && isCarriedOff(this.session, id, home)) this.stop();
+        if (isOpen && isCarriedOff(this.session, id, home)) this.stop();
         this.climb(id, path);
       }
       if (
