@@ -58,7 +58,7 @@ const place = "let buffer: GPUBuffer | undefined;";
 finds("what a variable keeps", late(`${place} // !`, `buffer = ${make}`, ""), "webgpu");
 finds(
   "what a variable keeps to be ended",
-  late(place, `buffer = ${make}`, "buffer?.destroy();"),
+  late(place, `buffer = ${make} // !`, "buffer?.destroy();"),
   "webgpu",
 );
 finds(
@@ -88,6 +88,11 @@ export function View(): void {
 `;
 finds("a device, where it may last", own(""), "webgpu");
 finds("a device, where all must end", own("", " // !"), "webgpu", "strict");
-finds("a device that is destroyed", own("kept?.destroy();"), "webgpu", "strict");
+finds(
+  "a device that is destroyed where it came in time",
+  own("kept?.destroy();", " // !"),
+  "webgpu",
+  "strict",
+);
 
 test.run();

@@ -97,7 +97,7 @@ gpu(
     "useEffect(() => {\n" +
     "void load(url).then((width) => { t.current = d.createTexture({ width }); });\n" +
     "return () => { t.current?.destroy(); }; }, [url]);\nreturn null; }",
-  [],
+  ["require-disposal"], // which may come first
 );
 gpu(
   "filled by a promise of the constructor",
