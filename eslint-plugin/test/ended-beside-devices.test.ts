@@ -41,4 +41,36 @@ const swap = "swap(): void { this.renderer?.dispose(); this.renderer = null; }";
 finds("by it, and once without", renderer(player(swap), " // !"), "webgpu");
 finds("by nobody", renderer("", " // !"), "webgpu");
 
+/** A class that makes a texture on its device, and lets go of it at the end. */
+const emptied = (field: string, place: string, end: string): string => `
+export class Screen {
+  ${field}
+  constructor(private readonly device: GPUDevice) {}
+  make(): void {
+    ${place}?.destroy();
+    ${place} = this.device.createTexture({});
+  }
+  destroy(): void {
+    ${end}
+  }
+}
+`;
+const record = "private readonly kept: { image: GPUTexture | null } = { image: null };";
+const plain = "private image: GPUTexture | null = null;";
+finds(
+  "a field that is emptied after its device",
+  emptied(plain, "this.image", "this.device.destroy();\n    this.image = null;"),
+  "webgpu",
+);
+finds(
+  "a part of a record",
+  emptied(record, "this.kept.image", "this.device.destroy();\n    this.kept.image = null;"),
+  "webgpu",
+);
+finds(
+  "a field that is only emptied",
+  emptied(plain, "this.image", "this.image = null; // !"),
+  "webgpu",
+);
+
 test.run();

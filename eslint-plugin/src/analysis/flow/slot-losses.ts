@@ -11,7 +11,7 @@ import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
 import { isGuardedAlike, isGuardedAround } from "../objects/guarded-alike.ts";
 import { referencesTo } from "../program/references.ts";
 import { filledBy, mayBeEndedBefore } from "../objects/ended-by-callers.ts";
-import { classMade, endingsOf, isDevice } from "../objects/endings.ts";
+import { classMade, endingsOf, endsDevice, isDevice } from "../objects/endings.ts";
 import { isSecondTry } from "../program/second-tries.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { accessesByName } from "../program/field-index.ts";
@@ -66,7 +66,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const { place: held, value } = stored;
     if (isNullish(value) || isEmptyContainer(value)) {
       if (isFirstFill(slot, node) && !surely && !comesAgain(session, slot, node)) return [];
-      if (isEndOfItself(session, slot, node)) return [];
+      if (isEndOfItself(session, slot, node) || goesWithItsDevice(session, slot, node)) return [];
       if (slot.makes.every((made) => isSecondTry(made, node))) return [];
       return fillsOnly(node) || isOnlyLocal(session, slot) ? [] : [{ node, owned }];
     }
@@ -167,6 +167,13 @@ const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolea
   const home = owned.owner.policy === "generic" ? enclosingFunction(node) : undefined;
   return home !== undefined && (isForLoss(home) || asksForDevice(session, home, node));
 };
+
+/** `this.device.destroy(); this.buffer = null;`: it is gone with its device. */
+function goesWithItsDevice(session: Session, { owned, makes }: Slot, node: ts.Node): boolean {
+  const home = owned.owner.policy === "generic" ? enclosingFunction(node) : undefined;
+  if (!home || makes.some((made) => isDevice(session, made))) return false;
+  return endsDevice(session, home);
+}
 
 /**
  * `this.rows = load()`: another list that has nothing of the one before. Where nobody agreed on who
