@@ -48,6 +48,8 @@ export interface UntypedSettings {
   marks?: string[];
   /** Methods of anything that look at a value and give a new one (`model.predict`). */
   runs?: string[];
+  /** Methods of what a run gives that tell it is a value, where one waits (`await x.data()`). */
+  answers?: string[];
   /** Methods of anything that only look at a value they are given (`model.fit`). */
   looks?: string[];
   /** Methods of anything that run a function in a scope (`optimizer.minimize`). */

@@ -92,4 +92,25 @@ finds(
 );
 finds("results left", profiled("console.log(profile.peakBytes);", " // !"), "tfjs");
 
+/** What a model that nobody knows gives, where one waits for its numbers. */
+const waited = (uses: string, mark = ""): string => `
+export async function classify(model, input) {
+  const out = await model.predict(input);${mark}
+  ${uses}
+}
+`;
+finds("data that is waited for", waited("return (await out.data())[0];", " // !"), "tfjs");
+finds("an array that is waited for", waited("return await out.array();", " // !"), "tfjs");
+finds(
+  "one that is disposed then",
+  waited("const all = await out.data();\n  out.dispose();\n  return all;"),
+  "tfjs",
+);
+finds("an array of something else", waited("return out.array();"), "tfjs");
+finds(
+  "the answer of something else",
+  waited("return await out.data();").replaceAll("predict", "request"),
+  "tfjs",
+);
+
 test.run();

@@ -138,6 +138,7 @@ export const tfjs: readonly OwnerSettings[] = [
       parts,
       marks,
       runs,
+      answers: ["data", "array"],
       looks,
       encloses,
       joins,

@@ -305,8 +305,12 @@ function givesMarked(context: UntypedContext, call: ts.CallExpression, owner: Ow
   const { runs, looks } = owner.untyped;
   if (!runs.includes(name.text) && !looks.includes(name.text)) return false;
   if (hasBody(functionOf(context.declarationAt(name)))) return false;
-  const isMarked = ({ kind, member }: Fate): boolean =>
-    kind === "receiver" && owner.untyped.marks.includes(member);
+  const isMarked = ({ kind, member, node }: Fate): boolean =>
+    kind === "receiver" &&
+    (owner.untyped.marks.includes(member) ||
+      (runs.includes(name.text) &&
+        owner.untyped.answers.includes(member) &&
+        ts.isAwaitExpression(node.parent)));
   const isWanted = ({ kind, node, literal }: Fate): boolean =>
     kind === "argument" &&
     literal === null &&
