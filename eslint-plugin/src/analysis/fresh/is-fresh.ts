@@ -372,12 +372,24 @@ function builtinFreshness(session: Session, call: CallLike, callee: Callee): Fre
       return [receiver, ...(call.arguments ?? [])].every((v) => isOwn(session, v, false))
         ? "fresh"
         : "unknown";
+    case "finally":
+      return receiver ? freshness(session, receiver) : "unknown";
+    case "catch":
+      return receiver && first && givesNothing(session, first)
+        ? freshness(session, receiver)
+        : "unknown";
     case "reduce":
     case "then":
       return "unknown";
     default:
       return "borrowed";
   }
+}
+
+/** `() => null`, `(error) => { log(error); }`. */
+function givesNothing(session: Session, callback: ts.Expression): boolean {
+  const fn = functionHanded(session.oracle, callback);
+  return fn !== undefined && returnsOf(fn).every((value) => isNullish(unwrap(value)));
 }
 
 /** `Object.assign(draw, { dispose })`, where `draw` is a function that is made here. */

@@ -92,6 +92,12 @@ export const mentions: readonly Row[] = [
   { kind: "receiver", when: (m) => m.shared, effect: "unknown", example: "model.getLayer(0)" },
   {
     kind: "receiver",
+    when: ({ promise, fate }) => promise && (fate.member === "catch" || fate.member === "finally"),
+    effect: "passes",
+    example: "later().catch(report)",
+  },
+  {
+    kind: "receiver",
     when: (m) => m.promise,
     effect: ({ fate }) => (fate.member === "then" ? "visits" : "unknown"),
     example: "later().then(use)",
