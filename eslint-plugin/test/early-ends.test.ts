@@ -181,4 +181,44 @@ export function run(device: GPUDevice): void {
   "strict",
 );
 
+/** An object that ends its device, and a way out before there is one. */
+const opened = (ask: string, early: string, mark = ""): string => `
+export async function open(adapter: GPUAdapter, size: number) {
+  const device = await ${ask};${mark}
+  if (!device) return null;
+  ${early}
+  return {
+    draw(): void {
+      device.queue.submit([]);
+    },
+    destroy(): void {
+      device.destroy();
+    },
+  };
+}
+`;
+const asked = "adapter.requestDevice()";
+const leave = "if (size > 8) return null;";
+finds("a device that a way out leaves", opened(asked, leave, " // !"), "webgpu");
+finds("one that may not be given", opened(`${asked}.catch(() => null)`, leave, " // !"), "webgpu");
+finds(
+  "one after which something is logged",
+  opened(`${asked}.finally(() => { console.log(size); })`, leave, " // !"),
+  "webgpu",
+);
+finds(
+  "one that the way out destroys",
+  opened(asked, "if (size > 8) { device.destroy(); return null; }"),
+  "webgpu",
+);
+finds("one that is always given on", opened(`${asked}.catch(() => null)`, ""), "webgpu");
+finds(
+  "one in whose place another comes",
+  opened(`${asked}.catch(() => other)`, leave).replace(
+    "size: number",
+    "size: number, other: GPUDevice",
+  ),
+  "webgpu",
+);
+
 test.run();

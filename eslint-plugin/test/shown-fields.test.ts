@@ -106,4 +106,28 @@ finds(
   "webgpu",
 );
 
+/** A class whose end has a name of its own. */
+const purged = (ends: string, mark = ""): string => `
+export class Mux {
+  private readonly result: GPUBuffer;
+  private readonly state: GPUBuffer;
+  private readonly texture: GPUTexture;
+  constructor(device: GPUDevice) {
+    this.result = device.createBuffer({ size: 4 });
+    this.state = device.createBuffer({ size: 4 });
+    this.texture = device.createTexture({ size: 4 });${mark}
+  }
+  get width(): number {
+    return this.texture.width + this.result.size + this.state.size;
+  }
+  unmap(): void {
+    ${ends}
+  }
+}
+`;
+const two = "this.result.destroy();\n    this.state.destroy();";
+finds("what a method leaves that ends the others", purged(two, " // !"), "webgpu");
+finds("one that ends all", purged(`${two}\n    this.texture.destroy();`), "webgpu");
+finds("one that ends a single one", purged("this.result.destroy();"), "webgpu");
+
 test.run();

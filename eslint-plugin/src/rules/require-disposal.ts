@@ -14,7 +14,7 @@ import { lateStarts } from "../analysis/trails/late-starts.ts";
 import { pilesUp } from "../analysis/trails/runs-often.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import { livesInLoop } from "../analysis/flow/endless-loops.ts";
-import { endsDevice } from "../analysis/objects/endings.ts";
+import { endsDevice, isDevice } from "../analysis/objects/endings.ts";
 import { leftParameters } from "../analysis/transfer/left-parameters.ts";
 import { lasts } from "../analysis/transfer/keeps.ts";
 import { halfEnded } from "../analysis/objects/half-ended.ts";
@@ -260,9 +260,10 @@ const isUntold =
       told.some((mark) => mark.start <= end.getStart() && end.end <= mark.end),
     );
 
-/** `device.destroy()` in the same function: frees what was made with the device. */
+/** `device.destroy()` in the same function: frees what was made with the device, not another. */
 function goesWithDevice(file: FileAnalysis, { site, cell }: Leak): boolean {
-  const home = cell.owned.owner.policy === "generic" ? enclosingFunction(site.value) : undefined;
+  const isMade = cell.owned.owner.policy === "generic" && !isDevice(file.session, site.value);
+  const home = isMade ? enclosingFunction(site.value) : undefined;
   return home !== undefined && hasBody(home) && endsDevice(file.session, home.body);
 }
 

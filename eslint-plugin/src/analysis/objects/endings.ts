@@ -86,7 +86,8 @@ export function methodsThatEnd(
   if (closing.length > 0) return closing;
   const { policy, managers } = owned.owner;
   const keepsOwned = isHolder(owned.owner, session.settings);
-  if (policy === "generic" && managers.length === 0 && !keepsOwned) return [];
+  if (policy === "generic" && managers.length === 0 && !keepsOwned)
+    return endingsByDeed(session, node, members, 2);
   const byDeed = endingsByDeed(session, node, members);
   if (byDeed.length > 0) return byDeed;
   const hooks = hooksOf(session, node);
@@ -148,12 +149,13 @@ function hooksOf(session: Session, node: ts.ClassLikeDeclaration): readonly Endi
 
 /**
  * Methods that end an object by what they do, whatever they are called: they end a field that only
- * the constructor fills, and leave it so.
+ * the constructor fills, or some of those, and leave it so.
  */
 function endingsByDeed(
   session: Session,
   node: ts.ClassLikeDeclaration,
   members: readonly Member[],
+  least = 1,
 ): readonly Ending[] {
   const lasting = members.filter((m) => m.atOnce && !isSetLater(node, m.name));
   return node.members.flatMap((member) => {
@@ -161,9 +163,12 @@ function endingsByDeed(
     const { name } = member;
     const isStatic = ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static;
     if (!name || !body || isPrivate(member) || isStatic) return [];
-    const isEnd = (at: ts.Node): boolean =>
-      ts.isExpressionStatement(at) && lasting.some((m) => isEndOf(session, at, m));
-    const ends = [...reach(session.oracle, node, [member])].some((m) => someWithin(m, isEnd));
+    const run = [...reach(session.oracle, node, [member])];
+    const isEnded = (m: Member): boolean =>
+      run.some((at) =>
+        someWithin(at, (n) => ts.isExpressionStatement(n) && isEndOf(session, n, m)),
+      );
+    const ends = lasting.filter(isEnded).length >= least;
     return ends ? [{ member: member as Ending["member"], body }] : [];
   });
 }
@@ -273,8 +278,11 @@ function mayFree(
 /** Whether an expression gives a device, which frees all it made when it is destroyed. */
 export const isDevice = (session: Session, node: ts.Expression): boolean => {
   const made = unwrap(node);
-  const asked = ts.isCallExpression(made) && calleeNameNode(made)?.text === "requestDevice";
-  if (asked || session.oracle.typeName(made) === "GPUDevice") return true;
+  const called = ts.isCallExpression(made) ? calleeNameNode(made)?.text : undefined;
+  const asker = ts.isCallExpression(made) ? made.expression : undefined;
+  if (/^(catch|finally)$/.test(called ?? "") && asker && ts.isPropertyAccessExpression(asker))
+    return isDevice(session, asker.expression); // `adapter.requestDevice().catch(() => null)`
+  if (called === "requestDevice" || session.oracle.typeName(made) === "GPUDevice") return true;
   const name = ts.isPropertyAccessExpression(made) ? made.name : made;
   return /device$/i.test(name.getText()) && session.oracle.gives(made, "anything");
 };
