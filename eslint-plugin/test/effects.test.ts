@@ -95,4 +95,35 @@ finds(
   "strict",
 );
 
+/** An effect that makes an object without an end. */
+const endless = (make: string, cleanUp: string, mark = ""): string => `${hooks}
+class Scene {
+  private readonly buffer: GPUBuffer;
+  constructor(private readonly device: GPUDevice) {
+    this.buffer = device.createBuffer({ size: 4, usage: 32 });${mark}
+  }
+  draw(): void {
+    this.device.queue.writeBuffer(this.buffer, 0, new Uint8Array(4));
+  }
+}
+let shown: Scene | undefined;
+export function View({ d }: { d: GPUDevice }): void {
+  useEffect(() => {
+    ${make}
+    ${cleanUp}
+  }, [d]);
+}
+`;
+const scene = "shown = new Scene(d);";
+finds(
+  "objects without an end of an effect with a clean-up",
+  endless(scene, "return () => { shown = undefined; };", " // !"),
+  "webgpu",
+);
+finds(
+  "one that is made once",
+  endless("shown ??= new Scene(d);", "return () => { shown?.draw(); };"),
+  "webgpu",
+);
+
 test.run();

@@ -11,6 +11,7 @@ import { isInStatic, madeWithObject, makersOf } from "../program/class-makers.ts
 import { endlessMembers } from "../objects/endings.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { lineage } from "../objects/holders.ts";
+import { cleanedEffect } from "./cleaned-effects.ts";
 import { isLeftHere } from "./left-locals.ts";
 import { isForPool, leavesItsPlace } from "./left-places.ts";
 import { fieldOfThis, type Member } from "../objects/members.ts";
@@ -129,6 +130,7 @@ export function recurs(session: Session, at: ts.Node, depth = 0): boolean {
   const host = handedTo(fn);
   if (host)
     return (
+      cleanedEffect(at) === fn || // each time that a component is shown
       (happens.test(session.oracle.callee(host).name) && !isForStart(host)) ||
       (!isFirstRun(host) && recurs(session, host, depth + 1))
     );
