@@ -7,7 +7,14 @@ import ts from "typescript";
 import { choiceArms } from "../flow/gathers.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
-import { isTarget, someWithin, unwrap, type FunctionWithBody } from "../program/syntax.ts";
+import {
+  isNullish,
+  isTarget,
+  someWithin,
+  unwrap,
+  within,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
@@ -36,7 +43,20 @@ function reuseIn(session: Session, node: ts.BinaryExpression): Reuse | null {
   if (index < 0 || !body) return null;
   const owned = session.oracle.ownedAt(left);
   if (owned?.shape !== "one" || !replaces(session, body, index, owned)) return null;
-  return isNamedBefore(node, left) || !mayLackScope(session, node) ? null : { node, call, owned };
+  if (isBorrowed(session, left) || isHandled(session, node, call)) return null;
+  return mayLackScope(session, node) ? { node, call, owned } : null;
+}
+
+/** `let t = given;`: the first value is another's. */
+function isBorrowed(session: Session, place: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(place) ? session.oracle.declarationAt(place) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration)) return declaration !== undefined;
+  const { initializer } = declaration;
+  return (
+    initializer !== undefined &&
+    !isNullish(initializer) &&
+    session.freshness(initializer) !== "fresh"
+  );
 }
 
 /**
@@ -61,7 +81,9 @@ function replaces(
     .map(unwrap);
   const others = given.filter((value) => !isIt(value));
   const isNew = (value: ts.Expression): boolean =>
-    session.freshness(value) === "fresh" && session.oracle.ownedAt(value)?.owner === owner;
+    session.freshness(value) === "fresh" &&
+    session.oracle.ownedAt(value)?.owner === owner &&
+    isKeptNowhere(session, value, fn);
   if (others.length === 0 || others.length === given.length || !others.every(isNew)) return false;
   const stays = (id: ts.Identifier): boolean =>
     enclosingFunction(id) === fn &&
@@ -83,15 +105,41 @@ const isTested = (node: ts.Node): boolean =>
   (ts.isIfStatement(node.parent) && node.parent.expression === node) ||
   (ts.isConditionalExpression(node.parent) && node.parent.condition === node);
 
-/** `const last = this.buffer;`: another name has what the place held. */
-function isNamedBefore(node: ts.Node, place: ts.Expression): boolean {
-  const home = enclosingFunction(node) ?? node.getSourceFile();
-  const text = place.getText();
-  return someWithin(
-    home,
-    (n) =>
-      ts.isVariableDeclaration(n) &&
-      n.initializer !== undefined &&
-      n.initializer.getText() === text,
+/** `all.push(made); return made;`: a list has it, too. */
+function isKeptNowhere(session: Session, value: ts.Expression, fn: FunctionWithBody): boolean {
+  const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
+  if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return true;
+  return referencesTo(session.oracle, source, source.name, fn).every(
+    (id) => id === source.name || id === value || onlyLooksAt(session.transfer(id).effect),
   );
+}
+
+/** The `x` of `a.x` and of `const x`. */
+const isNameOf = (node: ts.Node): boolean =>
+  (node.parent as Partial<ts.NamedDeclaration>).name === node;
+
+/**
+ * Whether the function has another name for what the place held, `const last = this.buffer;`, or
+ * gives it to somebody or ends it, itself or by what it calls before.
+ */
+function isHandled(session: Session, node: ts.BinaryExpression, call: ts.CallExpression): boolean {
+  const { left } = node;
+  const home = enclosingFunction(node) ?? node.getSourceFile();
+  const text = left.getText();
+  const name = ts.isPropertyAccessExpression(left) ? left.name.text : text;
+  const isOther = (n: ts.Node): boolean =>
+    (ts.isIdentifier(n) || ts.isPropertyAccessExpression(n)) &&
+    n.getText() === text &&
+    !isNameOf(n) &&
+    !isTarget(n) &&
+    !within(n, call) &&
+    !onlyLooksAt(session.transfer(n).effect);
+  const isTaken = (n: ts.Node): boolean =>
+    ts.isBindingElement(n) && (n.propertyName ?? n.name).getText() === name;
+  const ends = (n: ts.Node): boolean => {
+    if (!ts.isCallExpression(n) || n.pos >= node.pos) return false;
+    const { body } = session.oracle.callee(n);
+    return body !== undefined && body !== home && someWithin(body, isOther);
+  };
+  return someWithin(home, (n) => isOther(n) || isTaken(n) || ends(n));
 }

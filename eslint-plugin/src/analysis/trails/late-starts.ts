@@ -74,12 +74,14 @@ function waitBeforeEnd(
   return waits.includes(undefined) ? undefined : waits[0];
 }
 
-/** The clean-up of an effect that an end stands in, and not in what that waits for. */
+/** The clean-up of an effect that an end stands in, if that waits for nothing before. */
 function cleanUpOf(effect: FunctionWithBody, end: ts.Node): ts.Node | undefined {
   const fn = enclosingFunction(end);
-  return returnsOf(effect)
+  const cleanUp = returnsOf(effect)
     .map((value): ts.Node => unwrap(value))
     .find((value) => value === fn);
+  const waits = (n: ts.Node): boolean => ts.isAwaitExpression(n) && n.pos < end.pos;
+  return cleanUp && someWithin(cleanUp, waits) ? undefined : cleanUp;
 }
 
 /** `kept.current = r;`, where the place is of outside of the function. */
@@ -108,14 +110,24 @@ function waitBefore(store: ts.Node, cleanUp: ts.Node): ts.Node | undefined {
   const host = handedTo(fn);
   const isAnswer = host !== undefined && calleeNameNode(host)?.text === "then";
   const wait = waits.at(-1) ?? (isAnswer ? host : undefined);
-  if (!wait || mentionsAny(wait, cleanUp)) return undefined;
-  const from = waits.at(-1)?.end ?? fn.pos;
-  return asksAfter(fn, from) ? undefined : wait;
+  if (!wait || isBrokenOff(wait, cleanUp)) return undefined;
+  if (asksOf(fn, waits.at(-1)?.end ?? fn.pos, isAnswer)) return undefined;
+  const before: ts.Node[] = []; // `.then((data) => { if (isGone) throw …; }).then(keep)`
+  const callbacks = (node: ts.Node): void => {
+    if (node === fn) return;
+    if (ts.isFunctionLike(node)) before.push(node);
+    else ts.forEachChild(node, callbacks);
+  };
+  if (isAnswer) callbacks(wait);
+  return before.some((other) => asksOf(other, other.pos, true)) ? undefined : wait;
 }
 
-/** Whether a function asks something of outside of it after a place: `if (isGone) …`. */
-function asksAfter(fn: ts.Node, from: number): boolean {
-  const own = namesOf(fn);
+/**
+ * Whether a function asks something of outside of it after a place: `if (isGone) …`,
+ * `signal.throwIfAborted()`, or calls what may throw.
+ */
+function asksOf(fn: ts.Node, from: number, isAnswer: boolean): boolean {
+  const own = answersIn(fn, isAnswer);
   const asks = (test: ts.Node): boolean =>
     test.pos >= from &&
     someWithin(test, (n) => ts.isIdentifier(n) && isName(n) && !own.has(n.text));
@@ -123,23 +135,58 @@ function asksAfter(fn: ts.Node, from: number): boolean {
     fn,
     (node) =>
       (ts.isIfStatement(node) && asks(node.expression)) ||
+      (ts.isSwitchStatement(node) && asks(node.expression)) ||
       (ts.isConditionalExpression(node) && asks(node.condition)) ||
       (ts.isBinaryExpression(node) &&
         node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken &&
-        asks(node.left)),
+        asks(node.left)) ||
+      (ts.isCallExpression(node) && node.pos >= from && mayThrow(node)),
   );
 }
 
-/** Whether what is waited for hears of the clean-up: `await load(aborter.signal)`. */
-const mentionsAny = (wait: ts.Node, cleanUp: ts.Node): boolean =>
-  someWithin(
-    wait,
-    (node) =>
-      ts.isIdentifier(node) &&
-      isName(node) &&
-      /abort|signal|cancel|token/i.test(node.text + node.parent.getText()) &&
-      someWithin(cleanUp, (other) => ts.isIdentifier(other) && other.text === node.text),
+/** `signal.throwIfAborted()`, `check()` of a function that throws. */
+function mayThrow(call: ts.CallExpression): boolean {
+  const name = calleeNameNode(call)?.text ?? "";
+  if (/^throw|^(check|assert|ensure)/i.test(name)) return true;
+  const { expression } = call;
+  return ts.isIdentifier(expression) && throwersIn(call.getSourceFile()).has(expression.text);
+}
+
+/** The names of functions of a file that do nothing but throw where something is so. */
+function throwersIn(file: ts.SourceFile): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    const named = ts.isFunctionDeclaration(node) || ts.isVariableDeclaration(node);
+    if (named && node.name && ts.isIdentifier(node.name)) {
+      const body = ts.isVariableDeclaration(node) ? node.initializer : node;
+      if (hasBody(body) && !body.parameters.length && someWithin(body, ts.isThrowStatement))
+        found.add(node.name.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+/** Whether a clean-up breaks off what is waited for: `await load(signal)`, `await c.guard(load())`. */
+function isBrokenOff(wait: ts.Node, cleanUp: ts.Node): boolean {
+  const enders = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const { expression, name } = node.expression;
+      if (/abort|cancel|stop|close/i.test(name.text)) enders.add(expression.getText());
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(cleanUp);
+  return (
+    enders.size > 0 &&
+    someWithin(
+      wait,
+      (n) => ts.isIdentifier(n) && (enders.has(n.text) || /signal|token/i.test(n.text)),
+    )
   );
+}
 
 const isName = (id: ts.Identifier): boolean =>
   !(ts.isPropertyAccessExpression(id.parent) && id.parent.name === id) && !isTarget(id);
@@ -151,6 +198,23 @@ function namesOf(fn: ts.Node): ReadonlySet<string> {
     const declares =
       ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isBindingElement(node);
     if (declares && ts.isIdentifier(node.name)) names.add(node.name.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(fn);
+  return names;
+}
+
+/** The names in a function of what it waited for or made; `then` gives its callback the former. */
+function answersIn(fn: ts.Node, isAnswer: boolean): ReadonlySet<string> {
+  const names = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer) {
+      const value = unwrap(node.initializer);
+      if (ts.isAwaitExpression(value) || ts.isCallExpression(value) || ts.isNewExpression(value))
+        names.add(node.name.text);
+    }
+    const isGiven = isAnswer && ts.isParameter(node) && node.parent === fn;
+    if (isGiven && ts.isIdentifier(node.name)) names.add(node.name.text);
     ts.forEachChild(node, visit);
   };
   visit(fn);
