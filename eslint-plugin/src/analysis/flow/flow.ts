@@ -237,7 +237,7 @@ export class Flow {
     }
     if (!site.declares) this.overwritten(state, v, cell, site.node, site);
     else if (v.bits & owned && !(v.bits & (unknown | escaped)))
-      for (const old of v.sites)
+      for (const old of [...v.sites].filter((o) => !o.partial || cell.disposals === 0))
         this.report({
           kind: "leak",
           site: old,

@@ -62,7 +62,10 @@ const isOffered = ({ oracle }: Session, fn: FunctionWithBody, ofDevice: boolean)
 function onlyRunOf(session: Session, fn: FunctionWithBody): ts.Node | undefined {
   if (isNamedWithin(fn)) return undefined;
   const host = handedTo(fn);
-  if (host) return unwrap(host.expression) === fn || runsOnce(host) ? host : undefined;
+  if (host) {
+    const isAtOnce = unwrap(host.expression) === fn || session.callback(host, fn) === "scoped";
+    return isAtOnce || runsOnce(host) ? host : undefined;
+  }
   if (isForLoad(fn)) return fn;
   const { calls, values } = callSitesOf(session.oracle, fn, "program");
   const [site, ...others] = [...calls, ...values];

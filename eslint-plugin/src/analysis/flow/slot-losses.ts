@@ -34,6 +34,7 @@ import {
 } from "../trails/runs-often.ts";
 import { isHolder, type Owner } from "../../owner.ts";
 import type { Session } from "../session.ts";
+import { mayEndByOtherName } from "./other-names.ts";
 import { isEffect, leaves } from "./slot-touches.ts";
 import { isStore, type Slot } from "./slots.ts";
 import {
@@ -60,6 +61,8 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     const { slot } = cell;
     if (slot.kind === "ref" && slot.mentions.every((m) => isShown(session, m))) return [];
     if (!outlivesScopes(session, slot) || isOfNewDevice(session, slot, node)) return [];
+    const around = functionAround(session, node);
+    if (around && mayEndByOtherName(session, slot, around)) return [];
     const { owned } = slot;
     const stored = storesOf(node).find(({ place }) => slot.mentions.includes(place));
     if (!stored) return [];
