@@ -410,12 +410,19 @@ function isDoneOnce(fn: ts.Node): boolean {
   const first = fn.body.statements.find(ts.isIfStatement);
   if (!first || !isReturn(first.thenStatement)) return false;
   const flag = first.expression.getText();
-  const sets = (to: RegExp) => (inner: ts.Node) =>
+  const isSet = (inner: ts.Node): inner is ts.BinaryExpression =>
     ts.isBinaryExpression(inner) &&
     inner.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
-    inner.left.getText() === flag &&
-    to.test(inner.right.getText());
-  return someWithin(fn, sets(/^true$/)) && !someWithin(fn.getSourceFile(), sets(/^(?!true$)/));
+    inner.left.getText() === flag;
+  const isEmpty = ({ right }: ts.BinaryExpression): boolean =>
+    isNullish(right) || right.kind === ts.SyntaxKind.FalseKeyword;
+  const isBefore = (at: ts.Node): boolean =>
+    ts.findAncestor(at, ts.isConstructorDeclaration) !== undefined;
+  const undoes = (at: ts.Node): boolean =>
+    isSet(at) && (isEmpty(at) || !within(at, fn)) && !isBefore(at);
+  return (
+    someWithin(fn, (at) => isSet(at) && !isEmpty(at)) && !someWithin(fn.getSourceFile(), undoes)
+  );
 }
 
 const isReturn = (at: ts.Statement): boolean => {

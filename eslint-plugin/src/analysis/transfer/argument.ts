@@ -19,7 +19,14 @@ import { functionsOf, implementationsSeen } from "../program/possible-callees.ts
 import { ownedMember } from "../program/ownership.ts";
 import type { ParameterEffect, Session } from "../session.ts";
 import { fieldEffect } from "./summary.ts";
-import { hasBody, unwrap, type CallLike, type FunctionWithBody } from "../program/syntax.ts";
+import { endsInside } from "../flow/slot-touches.ts";
+import {
+  hasBody,
+  someWithin,
+  unwrap,
+  type CallLike,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 import { transferArgument, type Argument, type Effect } from "./transfer.ts";
 
 /** What a call does to one of its arguments, or to a value inside a literal among them. */
@@ -213,6 +220,8 @@ function bodyEffect(
     return isRest ? "unknown" : insideEffect(session, body, parameter, argument, node, owned);
   const effect = session.summary(body).parameters[index];
   const found = effect ? fromParameter(session, body, effect, owned) : "borrows";
+  if (found === "borrows" && owned.shape === "record" && walksToEnd(body, parameter))
+    return "unknown";
   const loose = isLoose(session, parameter, owned);
   const isRecord = owned.shape === "record";
   if (found === "borrows" ? !loose : found === "disposes" || !isRecord) return found;
@@ -235,6 +244,23 @@ function overrideOf(
     if (hasBody(written)) return written;
   }
   return undefined;
+}
+
+/** `for (const t of [...entry.read, ...entry.write]) t.destroy();`: ends lists of a record. */
+function walksToEnd(body: FunctionWithBody, { name }: ts.ParameterDeclaration): boolean {
+  if (!ts.isIdentifier(name)) return false;
+  const isOfIt = (node: ts.Node): boolean =>
+    someWithin(node, (n) => ts.isIdentifier(n) && n.text === name.text);
+  return someWithin(body, (node) => {
+    if (ts.isForOfStatement(node)) return isOfIt(node.expression) && endsInside(node);
+    return (
+      ts.isCallExpression(node) &&
+      ts.isPropertyAccessExpression(node.expression) &&
+      /^(forEach|map)$/.test(node.expression.name.text) &&
+      isOfIt(node.expression.expression) &&
+      endsInside(node)
+    );
+  });
 }
 
 /** What a function does to a value that is handed to it inside a record. */
