@@ -111,6 +111,39 @@ finds(
   "webgpu",
 );
 
+/** The same function, which is given something to ask. */
+const asked = (parameter: string, ask: string, given: string, cleanUp: string): string =>
+  view(`const stop = new AbortController();
+    let isGone = false;
+    const check = () => { if (isGone) throw new Error("gone"); };
+    const start = async (${parameter}) => {
+      const device = await ask();
+      ${ask}
+      const renderer = new Renderer(device);
+      ${keep}
+    };
+    void start(${given});
+    return () => { ${cleanUp} check(); isGone = true; kept.current?.destroy(); };`);
+const quiet = "canvas.width = 0;";
+for (const [what, parameter, ask, given] of [
+  ["a parameter", "signal: AbortSignal", "if (signal.aborted) return;", "stop.signal"],
+  ["a part of what is outside", "", "const { signal } = stop; if (signal.aborted) return;", ""],
+  ["a name for an answer", "", "const isNew = !isGone; if (!isNew) return;", ""],
+  ["what throws", "", "stop.signal.throwIfAborted();", ""],
+  ["a function that throws", "", "check();", ""],
+  ["a switch", "", "switch (isGone) { case true: return; default: }", ""],
+] as const)
+  finds(`a question by ${what}`, asked(parameter, ask, given, quiet), "webgpu");
+finds(
+  "an earlier answer that throws",
+  view(`let isGone = false;
+    ask()
+      .then((device) => { if (isGone) throw new Error("gone"); return device; })
+      .then((device) => { kept.current = new Renderer(device); });
+    return () => { isGone = true; kept.current?.destroy(); };`),
+  "webgpu",
+);
+
 const model = (body: string, more = ""): string => `
 import * as tf from "@tensorflow/tfjs";
 import { useEffect, useRef } from "react";

@@ -55,6 +55,32 @@ finds(
   "webgpu",
 );
 finds(
+  "one that is ended before",
+  sorter(
+    grown,
+    `if ((this.sorted?.size ?? 0) < count) { this.sorted?.destroy(); this.sorted = null; }\n${store}`,
+  ),
+  "webgpu",
+);
+finds(
+  "one that has another name",
+  sorter(
+    grown,
+    `const { sorted: last } = this;\n${store}\nif (last !== this.sorted) last?.destroy();`,
+  ),
+  "webgpu",
+);
+finds(
+  "one that a list has, too",
+  sorter(
+    "if (old && old.size >= size) return old;\nconst made = device.createBuffer({ size });\n" +
+      "all.push(made);\nreturn made;",
+    store,
+  ) +
+    "const all: GPUBuffer[] = [];\nexport const end = () => { for (const b of all) b.destroy(); };\n",
+  "webgpu",
+);
+finds(
   "tensors",
   `import { zeros, type Tensor } from "tenure";
 const fit = (old: Tensor, size: number): Tensor => {

@@ -58,8 +58,8 @@ export function isDescribed(context: NameContext, call: ts.CallExpression, owner
   if (!known || context.declarationAt(name)) return false;
   const asked = ts.isPropertyAccessExpression(target) ? target.name : target;
   const isOfDevice = /^[_#]*(gpu)?device$/i.test(asked.getText());
-  // what is `any` in TypeScript may be of any library
-  if (!isOfDevice && !isScript(call.getSourceFile())) return false;
+  // what is `any` in TypeScript may be of any library, and `device.resources` keeps what it makes
+  if (!isOfDevice && (!isScript(call.getSourceFile()) || isPartOfDevice(target))) return false;
   const given = unwrap(args[0]!);
   const declaration = ts.isIdentifier(given) ? context.declarationAt(given) : undefined;
   const isNamed = declaration !== undefined && ts.isVariableDeclaration(declaration);
@@ -70,6 +70,10 @@ export function isDescribed(context: NameContext, call: ts.CallExpression, owner
   const fields = literal.properties.map((p) => (p.name ? memberName(p.name) : ""));
   return known.fields.every((field) => fields.includes(field));
 }
+
+/** `device.resources`: a manager, which no device has itself. */
+const isPartOfDevice = (target: ts.Expression): boolean =>
+  ts.isPropertyAccessExpression(target) && /device$/i.test(target.expression.getText());
 
 /** Whether a class of a script extends one of the owner's library: `extends tf.layers.Layer`. */
 export function extendsLibrary(
