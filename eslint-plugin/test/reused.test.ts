@@ -58,7 +58,8 @@ finds(
   "one that is ended before",
   sorter(
     grown,
-    `if ((this.sorted?.size ?? 0) < count) { this.sorted?.destroy(); this.sorted = null; }\n${store}`,
+    "if ((this.sorted?.size ?? 0) < count) { this.sorted?.destroy(); this.sorted = null; }\n" +
+      store,
   ),
   "webgpu",
 );
@@ -77,7 +78,8 @@ finds(
       "all.push(made);\nreturn made;",
     store,
   ) +
-    "const all: GPUBuffer[] = [];\nexport const end = () => { for (const b of all) b.destroy(); };\n",
+    "const all: GPUBuffer[] = [];\n" +
+    "export const end = () => { for (const b of all) b.destroy(); };\n",
   "webgpu",
 );
 finds(

@@ -25,7 +25,7 @@ import {
 } from "../analysis/program/syntax.ts";
 import { madeOver } from "../analysis/objects/made-over.ts";
 import { overwrittenPlaces } from "../analysis/objects/overwritten-places.ts";
-import { reusedOrLost } from "../analysis/objects/reused.ts";
+import { reusedOrLost, type Reuse } from "../analysis/objects/reused.ts";
 import { replacedParts } from "../analysis/objects/replaced-parts.ts";
 import { refilledFields } from "../analysis/objects/refilled-fields.ts";
 import { replacedEntries } from "../analysis/lists/replaced-entries.ts";
@@ -34,7 +34,7 @@ import { summedEntries } from "../analysis/lists/summed-entries.ts";
 import { replacedFields } from "../analysis/lists/replaced-fields.ts";
 import { isSecondTry } from "../analysis/program/second-tries.ts";
 import { lostBySlots } from "../analysis/flow/slot-losses.ts";
-import { rule, type Fix, type Suggestion } from "../create-rule.ts";
+import { rule, type Finding, type Fix, type Suggestion } from "../create-rule.ts";
 import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
 import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
 import { ended, toEnd } from "../owner.ts";
@@ -134,13 +134,8 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
         suggest: suggestKeeping(file, assignment, held, owned),
       });
     }
-    for (const { node, call, owned } of reusedOrLost(file.session, file.file))
-      if (!told.has(node))
-        report({
-          mark: markOfAssignment(node),
-          messageId: "reused",
-          data: { ...wordsOf(owned), variable: node.left.getText(), name: labelOf(call) },
-        });
+    const isUntold = ({ node }: Reuse): boolean => !told.has(node);
+    reusedOrLost(file.session, file.file).filter(isUntold).map(ofReuse).forEach(report);
     const entries = [
       ...lostEntries(file.session, file.file),
       ...replacedEntries(file.session, file.file),
@@ -210,6 +205,13 @@ function mayBeMissing({ session }: FileAnalysis, held: ts.Expression, owned: Own
 /** Made where no scope is open, or kept for good. */
 const isUnscoped = ({ session }: FileAnalysis, value: ts.Expression, { owner }: Owned): boolean =>
   session.scopeAt(value) === "out" || isKeptForGood(session, value, owner);
+
+/** What is said of a helper that may give another value than it is given. */
+const ofReuse = ({ node, call, owned }: Reuse): Finding<Id> => ({
+  mark: markOfAssignment(node),
+  messageId: "reused",
+  data: { ...wordsOf(owned), variable: node.left.getText(), name: labelOf(call) },
+});
 
 const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => ({
   noun: owner.noun,

@@ -21,7 +21,7 @@ import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** An assignment that may lose what its place held. */
-interface Reuse {
+export interface Reuse {
   node: ts.BinaryExpression;
   call: ts.CallExpression;
   owned: Owned;

@@ -1,8 +1,8 @@
 /**
  * Late starts: what an effect of a component keeps only when something it waits for is done, `const
  * r = await start(); kept.current = r;`, and its clean-up ends. Where the component goes before,
- * the clean-up finds nothing, and what comes then is lost, unless the function asks. Used by the rule
- * about disposal.
+ * the clean-up finds nothing, and what comes then is lost, unless the function asks. Used by the
+ * rule about disposal.
  */
 import ts from "typescript";
 import { isAnything } from "../../owner.ts";
@@ -168,7 +168,7 @@ function throwersIn(file: ts.SourceFile): ReadonlySet<string> {
   return found;
 }
 
-/** Whether a clean-up breaks off what is waited for: `await load(signal)`, `await c.guard(load())`. */
+/** Whether a clean-up breaks off what is waited for: `load(signal)`, `c.guard(load())`. */
 function isBrokenOff(wait: ts.Node, cleanUp: ts.Node): boolean {
   const enders = new Set<string>();
   const visit = (node: ts.Node): void => {
