@@ -49,11 +49,15 @@ const endsSomething = (fn: ts.Node): boolean =>
 const endedKey = ({ expression }: ts.CallExpression): string =>
   ts.isElementAccessExpression(expression) ? expression.argumentExpression.getText() : "";
 
+/** `return [this.h, this.c];`, and not only `return this.h.size;`. */
+const isGivenIn = (mention: ts.Node, member: ts.Node): boolean =>
+  within(mention, member) && !ts.isPropertyAccessExpression(mention.parent);
+
 /** `this[key]`, or `this.all` of a member that speaks of the field and ends nothing itself. */
 function namesOtherwise({ mentions }: Slot, fn: ts.Node, holder: ts.ClassLikeDeclaration): boolean {
   const speaking = new Set(
     holder.members
-      .filter((m) => hasBody(m) && !within(fn, m) && mentions.some((at) => within(at, m)))
+      .filter((m) => hasBody(m) && !within(fn, m) && mentions.some((at) => isGivenIn(at, m)))
       .filter((m) => !ts.isConstructorDeclaration(m) && !endsSomething(m))
       .filter((m) => !mentions.some((at) => within(at, m) && isTarget(at)))
       .map((m) => (m.name ? memberName(m.name) : "")),
