@@ -130,4 +130,38 @@ finds("what a method leaves that ends the others", purged(two, " // !"), "webgpu
 finds("one that ends all", purged(`${two}\n    this.texture.destroy();`), "webgpu");
 finds("one that ends a single one", purged("this.result.destroy();"), "webgpu");
 
+/** A class that makes a result with the help of something that it ends. */
+const baking = (use: string, mark = ""): string => `
+export class Bake {
+  readonly result: GPUBuffer;
+  private readonly scratch: GPUBuffer;
+  constructor(device: GPUDevice) {
+    this.result = device.createBuffer({ size: 4 });${mark}
+    this.scratch = device.createBuffer({ size: 4 });
+  }
+  dispose(): void {
+    this.scratch.destroy();
+  }
+}
+export function run(device: GPUDevice): GPUBuffer | number {
+  const bake = new Bake(device);
+  ${use}
+}
+`;
+finds(
+  "a result by a pattern",
+  baking("const { result } = bake;\n  bake.dispose();\n  return result;"),
+  "webgpu",
+);
+finds(
+  "a result that is returned",
+  baking("try { return bake.result; } finally { bake.dispose(); }"),
+  "webgpu",
+);
+finds(
+  "a field that is only looked at",
+  baking("const n = bake.result.size;\n  bake.dispose();\n  return n;", " // !"),
+  "webgpu",
+);
+
 test.run();

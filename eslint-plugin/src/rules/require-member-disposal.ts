@@ -51,6 +51,7 @@ import {
   sharedElsewhere,
   type Member,
 } from "../analysis/objects/members.ts";
+import { isResult } from "../analysis/objects/results.ts";
 import { fieldsGivenOrMade } from "../analysis/transfer/given-or-made.ts";
 import { dueAt } from "../analysis/objects/pauses.ts";
 import type { Session } from "../analysis/session.ts";
@@ -220,11 +221,11 @@ function checkClass(
     }
   if (kept.length === 0) return forgotten;
   const methods = methodsThatEnd(file.session, node, kept);
-  const base = baseOf(node) !== undefined;
   if (methods.length === 0) {
     if (members.length === 0) return forgotten;
     const left =
-      base && (inheritsEnding(file.session, node) || inheritsFromOwn(file.session, node, members));
+      baseOf(node) !== undefined &&
+      (inheritsEnding(file.session, node) || inheritsFromOwn(file.session, node, members));
     for (const m of left ? members : [])
       if (isLeftByBase(file.session, node, m))
         report({
@@ -240,18 +241,16 @@ function checkClass(
       });
     return forgotten;
   }
-  const reached = reach(
-    file.session.oracle,
-    node,
-    methods.map((m) => m.member),
-  );
+  const starts = methods.map((m) => m.member);
+  const reached = reach(file.session.oracle, node, starts);
   const isGeneric = kept[0]!.owned.owner.policy === "generic";
   if (isGeneric && (frees(file.session, reached) || goesWithDevice(file.session, node)))
     return forgotten;
   const made = fieldsGivenOrMade(file.session, node).filter(
     (m) => !all.some(({ name }) => name === m.name) && !isManaged(file.session, node, m),
   );
-  for (const m of [...dueAt(file.session, node, methods, kept), ...made]) {
+  const isDue = (m: Member): boolean => !isResult(file.session, node, m, methods);
+  for (const m of [...dueAt(file.session, node, methods, kept), ...made].filter(isDue)) {
     const isLent = (at: ts.Expression): boolean =>
       isUsedThere(file.session, at, m.owned) || isEndedAndRefilled(file.session, at);
     if (sharedElsewhere(file.session, node, m.name, [], isLent) && !isOnlyLent(file.session, m))

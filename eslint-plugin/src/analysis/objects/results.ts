@@ -1,0 +1,58 @@
+/**
+ * Results: fields that belong to whoever uses an object: what a function takes out of one that it
+ * ends itself, `const { result } = bake; bake.dispose(); return result;`, the end rightly leaves.
+ * Used by the rule about members.
+ */
+import ts from "typescript";
+import { sourcesFor } from "../program/call-index.ts";
+import { accessesByName, elementsByName } from "../program/field-index.ts";
+import { memberName, someWithin, within } from "../program/syntax.ts";
+import type { Session } from "../session.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import type { Ending } from "./endings.ts";
+import type { Member } from "./members.ts";
+
+/** Whether somebody takes a field out of an object of a class that it then ends. */
+export function isResult(
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  { name }: Member,
+  endings: readonly Ending[],
+): boolean {
+  const { oracle } = session;
+  const ends = endings.map(({ member }) => memberName(member.name));
+  const isOfClass = (at: ts.Node): boolean => {
+    const found = oracle.declarationAt(at);
+    return found === undefined || within(found, node);
+  };
+  const isEnded = (object: string, at: ts.Node): boolean =>
+    someWithin(
+      enclosingFunction(at) ?? at.getSourceFile(),
+      (n) =>
+        ts.isCallExpression(n) &&
+        ts.isPropertyAccessExpression(n.expression) &&
+        ends.includes(n.expression.name.text) &&
+        n.expression.expression.getText() === object,
+    );
+  return sourcesFor(oracle, node).some((file) => {
+    const accesses = oracle.facts.of(file, accessesByName).get(name) ?? [];
+    const elements = oracle.facts.of(file, elementsByName).get(name) ?? [];
+    return (
+      accesses.some(
+        (access) =>
+          !within(access, node) &&
+          /^(returned|assigned|bound)$/.test(fateOf(access).kind) &&
+          isOfClass(access.name) &&
+          isEnded(access.expression.getText(), access),
+      ) ||
+      elements.some(({ parent: pattern }) => {
+        const { initializer } = pattern.parent;
+        return (
+          initializer !== undefined &&
+          !within(pattern, node) &&
+          isEnded(initializer.getText(), pattern)
+        );
+      })
+    );
+  });
+}
