@@ -135,6 +135,14 @@ for (const [what, parameter, ask, given] of [
 ] as const)
   finds(`a question by ${what}`, asked(parameter, ask, given, quiet), "webgpu");
 finds(
+  "a question by `||`",
+  started(
+    "const device = await ask();\nisGone || (kept.current = new Renderer(device));",
+    "let isGone = false;\n",
+  ),
+  "webgpu",
+);
+finds(
   "an earlier answer that throws",
   view(`let isGone = false;
     ask()

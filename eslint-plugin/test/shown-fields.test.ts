@@ -164,4 +164,29 @@ finds(
   "webgpu",
 );
 
+/** A field that an effect fills, and its clean-up may end; what it gives stops it. */
+const stopped = (cleanUp: string, mark = ""): string => `
+declare function effect(run: () => () => void): () => void;
+export class Wave {
+  private buffer: GPUBuffer | null = null;
+  private readonly stop: () => void;
+  constructor(device: GPUDevice) {
+    this.stop = effect(() => {
+      this.buffer = device.createBuffer({ size: 4 });${mark}
+      return () => {
+        ${cleanUp}
+      };
+    });
+  }
+  get size(): number {
+    return this.buffer?.size ?? 0;
+  }
+  dispose(): void {
+    this.stop();
+  }
+}
+`;
+finds("what the clean-up of an effect ends", stopped("this.buffer?.destroy();"), "webgpu");
+finds("what it leaves", stopped("console.log(device);", " // !"), "webgpu");
+
 test.run();

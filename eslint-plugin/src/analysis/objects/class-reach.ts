@@ -6,6 +6,7 @@ import ts from "typescript";
 import { putValues, puts } from "../program/containers.ts";
 import type { Oracle } from "../program/oracle.ts";
 import { memberName, someWithin, unwrap } from "../program/syntax.ts";
+import { returnsOf } from "../transfer/fate.ts";
 import { lineage } from "./holders.ts";
 import { assigns, fieldOfThis, mentionsIn } from "./members.ts";
 
@@ -66,12 +67,19 @@ interface Named {
   method: ts.Node;
 }
 
+const isFunction = (node: ts.Node): node is ts.ArrowFunction | ts.FunctionExpression =>
+  ts.isArrowFunction(node) || ts.isFunctionExpression(node);
+
 /** The functions that a class puts into its fields and lists in them, by the name of the field. */
 function functionsInFields(node: ts.ClassLikeDeclaration): readonly Named[] {
   const found: Named[] = [];
   const note = (name: string, value: ts.Expression): void => {
     const method = unwrap(value);
-    if (ts.isArrowFunction(method) || ts.isFunctionExpression(method)) found.push({ name, method });
+    if (isFunction(method)) found.push({ name, method });
+    // `this.stop = effect(() => { …; return () => { … }; })`: what it gives runs the clean-up
+    const given = ts.isCallExpression(method) ? method.arguments.map(unwrap) : [];
+    for (const cleanUp of given.filter(isFunction).flatMap((fn) => returnsOf(fn).map(unwrap)))
+      if (isFunction(cleanUp)) found.push({ name, method: cleanUp });
   };
   const visit = (inner: ts.Node): void => {
     if (ts.isPropertyDeclaration(inner) && inner.initializer)

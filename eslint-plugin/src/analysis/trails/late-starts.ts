@@ -137,12 +137,15 @@ function asksOf(fn: ts.Node, from: number, isAnswer: boolean): boolean {
       (ts.isIfStatement(node) && asks(node.expression)) ||
       (ts.isSwitchStatement(node) && asks(node.expression)) ||
       (ts.isConditionalExpression(node) && asks(node.condition)) ||
-      (ts.isBinaryExpression(node) &&
-        node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken &&
-        asks(node.left)) ||
+      (ts.isBinaryExpression(node) && isChoice(node) && asks(node.left)) ||
       (ts.isCallExpression(node) && node.pos >= from && mayThrow(node)),
   );
 }
+
+/** `isShown && keep(r);`, `isGone || keep(r);`. */
+const isChoice = ({ operatorToken: { kind }, parent }: ts.BinaryExpression): boolean =>
+  kind === ts.SyntaxKind.AmpersandAmpersandToken ||
+  (kind === ts.SyntaxKind.BarBarToken && ts.isExpressionStatement(parent));
 
 /** `signal.throwIfAborted()`, `check()` of a function that throws. */
 function mayThrow(call: ts.CallExpression): boolean {
