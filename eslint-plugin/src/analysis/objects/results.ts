@@ -21,9 +21,14 @@ export function isResult(
 ): boolean {
   const { oracle } = session;
   const ends = endings.map(({ member }) => memberName(member.name));
+  const own = node.name?.text ?? "";
   const isOfClass = (at: ts.Node): boolean => {
     const found = oracle.declarationAt(at);
-    return found === undefined || within(found, node);
+    return found ? within(found, node) : own !== "" && at.getSourceFile().text.includes(own);
+  };
+  const isObject = (at: ts.Expression): boolean => {
+    const type = oracle.typeName(at);
+    return type === own || ((type === "" || type === "any") && isOfClass(at));
   };
   const isEnded = (object: string, at: ts.Node): boolean =>
     someWithin(
@@ -50,6 +55,7 @@ export function isResult(
         return (
           initializer !== undefined &&
           !within(pattern, node) &&
+          isObject(initializer) &&
           isEnded(initializer.getText(), pattern)
         );
       })
