@@ -6,16 +6,15 @@
 import ts from "typescript";
 import { handedTo } from "../transfer/callbacks.ts";
 import type { FreshValue, Outcome } from "../fresh/consume.ts";
-import { bindingOf } from "../program/call-sites.ts";
 import { isOfferedByName } from "../program/entry-points.ts";
 import { endingsOf, endsDevice, goesWithDevice, isDevice } from "../objects/endings.ts";
-import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import { scopeCallback } from "../transfer/keeps.ts";
 import { isStatic, ownedMembers, type Member } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isAnything, isHolder } from "../../owner.ts";
 import type { Session } from "../session.ts";
-import { baseOf, hasBody, within, type CallLike } from "../program/syntax.ts";
+import { baseOf, hasBody, unwrap, within, type CallLike } from "../program/syntax.ts";
 import { cleanedEffect } from "./cleaned-effects.ts";
 import { earlyExit } from "../transfer/early-ends.ts";
 import { asksForDevice, isMadeAgain } from "./made-again.ts";
@@ -61,7 +60,7 @@ function endlessIn(session: Session, { node, owned, outcome }: FreshValue): Endl
   if (!enclosingFunction(node) && !isInitial) return [];
   const asksLastEnd = owned.owner.policy === "generic";
   const isOfEffect = isMadeByEffect(session, node);
-  const isOfPassing = !isProtocol && isOfPassingObject(session, node);
+  const isOfPassing = owned.owner.policy === "generic" && isOfPassingObject(session, node);
   return pathsTo(owned).flatMap((path) => {
     const trail = new Trail(session, owned, isOfEffect || isOfPassing);
     let where = "nowhere";
@@ -148,17 +147,17 @@ function isExcused(
 
 /**
  * Whether it is made, for a bind group to know, by a constructor or a static method of a class
- * without an end, the objects of which come and go, or by a function that a package offers.
+ * without an end, the objects of which come and go.
  */
 function isOfPassingObject(session: Session, made: ts.Node): boolean {
-  const { oracle } = session;
   const home = enclosingFunction(made);
-  if (!home || !hasBody(home)) return false;
+  if (!home || !hasBody(home) || !ts.isClassLike(home.parent)) return false;
   const { parent: node } = home;
-  if (!ts.isClassLike(node)) return isOfferedByName(oracle, bindingOf(home) ?? home);
-  if (!ts.isConstructorDeclaration(home) && !isStatic(home)) return false;
+  const isNew = (value: ts.Expression): boolean => ts.isNewExpression(unwrap(value));
+  const isMaker = isStatic(home) && returnsOf(home).every(isNew);
+  if (!ts.isConstructorDeclaration(home) && !isMaker) return false;
   if (baseOf(node) || endingsOf(node).length > 0 || goesWithDevice(session, node)) return false;
-  return isMadeAgain(session, node) || isOfferedByName(oracle, node);
+  return isMadeAgain(session, node) || isOfferedByName(session.oracle, node);
 }
 
 /** Whether a class itself puts into a field what it makes; others may give it to `new`. */
