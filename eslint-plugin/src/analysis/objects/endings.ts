@@ -352,8 +352,7 @@ export function leftToBase(
   reached: ReadonlySet<ts.Node>,
 ): boolean {
   if (node.members.some((m) => m.name !== undefined && memberName(m.name) === field)) return false;
-  const isSuper = (child: ts.Node): boolean =>
-    child.kind === ts.SyntaxKind.SuperKeyword && !comesAfterReturn(child);
+  const isSuper = (child: ts.Node): boolean => child.kind === ts.SyntaxKind.SuperKeyword;
   if (![...reached].some((m) => someWithin(m, isSuper))) return false;
   const [, ...bases] = lineage(node, oracle);
   const last = bases.at(-1);
@@ -363,14 +362,6 @@ export function leftToBase(
   return (
     last === undefined || baseOf(last) !== undefined || bases.some((b) => someWithin(b, mayKnow))
   );
-}
-
-/** `return; // TODO`, and then what is never run. */
-function comesAfterReturn(node: ts.Node): boolean {
-  const statement = ts.findAncestor(node, ts.isStatement);
-  if (!statement || !ts.isBlock(statement.parent)) return false;
-  const { statements } = statement.parent;
-  return statements.slice(0, statements.indexOf(statement)).some(ts.isReturnStatement);
 }
 
 /** Whether nobody else ends what a field holds, though others have it in hand: nobody ever does. */

@@ -73,8 +73,7 @@ function replaces(
   if (!parameter || parameter.dotDotDotToken || !ts.isIdentifier(parameter.name)) return false;
   const { name } = parameter;
   const ids = referencesTo(session.oracle, parameter, name, fn).filter((id) => id !== name);
-  const isIt = (value: ts.Expression): boolean =>
-    ids.some((id) => id === unwrap(value) || unwrap(id) === unwrap(value));
+  const isIt = (value: ts.Expression): boolean => ids.some((id) => id === value);
   const given = returnsOf(fn)
     .map(unwrap)
     .flatMap((v) => choiceArms(v) ?? v)

@@ -268,6 +268,16 @@ export const someWithin = (node: ts.Node, test: (inner: ts.Node) => boolean): bo
     ? reachedOf(node).some((statement) => someWithin(statement, test))
     : (ts.forEachChild(node, (child) => someWithin(child, test) || undefined) ?? false));
 
+/** Whether a function has a variable or parameter of a name, itself or in what stands in it. */
+export const declares = (fn: ts.Node, name: string): boolean =>
+  someWithin(
+    fn,
+    (inner) =>
+      (ts.isVariableDeclaration(inner) || ts.isParameter(inner) || ts.isBindingElement(inner)) &&
+      ts.isIdentifier(inner.name) &&
+      inner.name.text === name,
+  );
+
 /** The statements of a block up to its `return`, and the functions after it. */
 export function reachedOf({ statements }: ts.Block): readonly ts.Statement[] {
   const last = statements.findIndex((s) => ts.isReturnStatement(s) || ts.isThrowStatement(s));

@@ -1,10 +1,11 @@
 /**
  * For changes: whether a place is there for what has become another, `if (w !== canvas.width)`, so
  * that what is made there is made each time. The test remembers by what it compares, as the
- * function then sets one side of it. Used by `runs-often.ts`.
+ * function then sets one side of it. Used by
+ * `runs-often.ts`, and for views by `holding.ts`.
  */
 import ts from "typescript";
-import { isNullish, isTarget, someWithin, unwrap } from "../program/syntax.ts";
+import { declares, isNullish, isTarget, someWithin, unwrap } from "../program/syntax.ts";
 
 /** Whether a function comes to a place in it each time that what it remembers is another. */
 export function isForChange(at: ts.Node, place: ts.Node): boolean {
@@ -50,7 +51,7 @@ function tells(test: ts.Expression, signs: RegExp, place: ts.Node): boolean {
 
 /** Whether a function sets what is no variable of its own, after a test. */
 const isSetIn = (place: ts.Node, side: ts.Expression, test: ts.Node): boolean =>
-  !(ts.isIdentifier(side) && isDeclaredIn(place, side.text)) &&
+  !(ts.isIdentifier(side) && declares(place, side.text)) &&
   someWithin(
     place,
     (inner) =>
@@ -58,13 +59,4 @@ const isSetIn = (place: ts.Node, side: ts.Expression, test: ts.Node): boolean =>
       (ts.isIdentifier(inner) || ts.isPropertyAccessExpression(inner)) &&
       isTarget(inner) &&
       inner.getText() === side.getText(),
-  );
-
-const isDeclaredIn = (place: ts.Node, name: string): boolean =>
-  someWithin(
-    place,
-    (inner) =>
-      (ts.isVariableDeclaration(inner) || ts.isParameter(inner) || ts.isBindingElement(inner)) &&
-      ts.isIdentifier(inner.name) &&
-      inner.name.text === name,
   );

@@ -13,6 +13,7 @@ import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import {
   calleeNameNode,
+  declares,
   hasBody,
   isTarget,
   someWithin,
@@ -54,7 +55,7 @@ function waitOf(
   const trail = new Trail(session, owned, true);
   const waits: ts.Node[] = [];
   const isInTime = (end: ts.Node): boolean => {
-    const wait = waitBeforeEnd(effect, end, trail.nodes);
+    const wait = waitBeforeEnd(session, effect, end, trail.nodes);
     if (wait) waits.push(wait);
     return !wait;
   };
@@ -63,6 +64,7 @@ function waitOf(
 
 /** What the value is kept after, which may be done only when the clean-up that ends it has run. */
 function waitBeforeEnd(
+  session: Session,
   effect: FunctionWithBody,
   end: ts.Node,
   nodes: Iterable<ts.Node>,
@@ -70,7 +72,7 @@ function waitBeforeEnd(
   const cleanUp = cleanUpOf(effect, end);
   if (!cleanUp) return undefined;
   const stores = [...nodes].filter((n) => within(n, effect) && !within(n, cleanUp) && isStored(n));
-  const waits = stores.map((at) => waitBefore(at, cleanUp));
+  const waits = stores.map((at) => waitBefore(session, at, cleanUp));
   return waits.includes(undefined) ? undefined : waits[0];
 }
 
@@ -92,12 +94,11 @@ const isStored = (node: ts.Node): boolean =>
   !isDeclaredWithin(node.parent.left, enclosingFunction(node));
 
 function isDeclaredWithin(place: ts.Expression, fn: ts.Node | undefined): boolean {
-  const name = ts.isIdentifier(place) ? place.text : undefined;
-  return fn !== undefined && name !== undefined && namesOf(fn).has(name);
+  return fn !== undefined && ts.isIdentifier(place) && declares(fn, place.text);
 }
 
 /** What a function waits for before a store, without asking anything of outside afterwards. */
-function waitBefore(store: ts.Node, cleanUp: ts.Node): ts.Node | undefined {
+function waitBefore(session: Session, store: ts.Node, cleanUp: ts.Node): ts.Node | undefined {
   const fn = enclosingFunction(store);
   if (!fn) return undefined;
   const waits: ts.Node[] = [];
@@ -111,7 +112,7 @@ function waitBefore(store: ts.Node, cleanUp: ts.Node): ts.Node | undefined {
   const isAnswer = host !== undefined && calleeNameNode(host)?.text === "then";
   const wait = waits.at(-1) ?? (isAnswer ? host : undefined);
   if (!wait || isBrokenOff(wait, cleanUp)) return undefined;
-  if (asksOf(fn, waits.at(-1)?.end ?? fn.pos, isAnswer)) return undefined;
+  if (asksOf(session, fn, waits.at(-1)?.end ?? fn.pos, isAnswer)) return undefined;
   const before: ts.Node[] = []; // `.then((data) => { if (isGone) throw …; }).then(keep)`
   const callbacks = (node: ts.Node): void => {
     if (node === fn) return;
@@ -119,14 +120,14 @@ function waitBefore(store: ts.Node, cleanUp: ts.Node): ts.Node | undefined {
     else ts.forEachChild(node, callbacks);
   };
   if (isAnswer) callbacks(wait);
-  return before.some((other) => asksOf(other, other.pos, true)) ? undefined : wait;
+  return before.some((other) => asksOf(session, other, other.pos, true)) ? undefined : wait;
 }
 
 /**
  * Whether a function asks something of outside of it after a place: `if (isGone) …`,
  * `signal.throwIfAborted()`, or calls what may throw.
  */
-function asksOf(fn: ts.Node, from: number, isAnswer: boolean): boolean {
+function asksOf(session: Session, fn: ts.Node, from: number, isAnswer: boolean): boolean {
   const own = answersIn(fn, isAnswer);
   const asks = (test: ts.Node): boolean =>
     test.pos >= from &&
@@ -138,7 +139,7 @@ function asksOf(fn: ts.Node, from: number, isAnswer: boolean): boolean {
       (ts.isSwitchStatement(node) && asks(node.expression)) ||
       (ts.isConditionalExpression(node) && asks(node.condition)) ||
       (ts.isBinaryExpression(node) && isChoice(node) && asks(node.left)) ||
-      (ts.isCallExpression(node) && node.pos >= from && mayThrow(node)),
+      (ts.isCallExpression(node) && node.pos >= from && mayThrow(session, node)),
   );
 }
 
@@ -148,27 +149,10 @@ const isChoice = ({ operatorToken: { kind }, parent }: ts.BinaryExpression): boo
   (kind === ts.SyntaxKind.BarBarToken && ts.isExpressionStatement(parent));
 
 /** `signal.throwIfAborted()`, `check()` of a function that throws. */
-function mayThrow(call: ts.CallExpression): boolean {
-  const name = calleeNameNode(call)?.text ?? "";
+function mayThrow({ oracle }: Session, call: ts.CallExpression): boolean {
+  const { name, body } = oracle.callee(call);
   if (/^throw|^(check|assert|ensure)/i.test(name)) return true;
-  const { expression } = call;
-  return ts.isIdentifier(expression) && throwersIn(call.getSourceFile()).has(expression.text);
-}
-
-/** The names of functions of a file that do nothing but throw where something is so. */
-function throwersIn(file: ts.SourceFile): ReadonlySet<string> {
-  const found = new Set<string>();
-  const visit = (node: ts.Node): void => {
-    const named = ts.isFunctionDeclaration(node) || ts.isVariableDeclaration(node);
-    if (named && node.name && ts.isIdentifier(node.name)) {
-      const body = ts.isVariableDeclaration(node) ? node.initializer : node;
-      if (hasBody(body) && !body.parameters.length && someWithin(body, ts.isThrowStatement))
-        found.add(node.name.text);
-    }
-    ts.forEachChild(node, visit);
-  };
-  visit(file);
-  return found;
+  return body?.parameters.length === 0 && someWithin(body, ts.isThrowStatement);
 }
 
 /** Whether a clean-up breaks off what is waited for: `load(signal)`, `c.guard(load())`. */
@@ -193,19 +177,6 @@ function isBrokenOff(wait: ts.Node, cleanUp: ts.Node): boolean {
 
 const isName = (id: ts.Identifier): boolean =>
   !(ts.isPropertyAccessExpression(id.parent) && id.parent.name === id) && !isTarget(id);
-
-/** The variables and parameters of a function. */
-function namesOf(fn: ts.Node): ReadonlySet<string> {
-  const names = new Set<string>();
-  const visit = (node: ts.Node): void => {
-    const declares =
-      ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isBindingElement(node);
-    if (declares && ts.isIdentifier(node.name)) names.add(node.name.text);
-    ts.forEachChild(node, visit);
-  };
-  visit(fn);
-  return names;
-}
 
 /** The names in a function of what it waited for or made; `then` gives its callback the former. */
 function answersIn(fn: ts.Node, isAnswer: boolean): ReadonlySet<string> {

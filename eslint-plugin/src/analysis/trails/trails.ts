@@ -32,7 +32,6 @@ import {
 } from "./trail-calls.ts";
 import { isCarriedOff, mayEnd } from "./trail-closures.ts";
 import { givesForGood } from "./trail-ends.ts";
-import { closureEnding } from "../objects/closure-endings.ts";
 import { endsPart } from "./trail-ends.ts";
 import { inField, isDueAnEnd, isField } from "./trail-fields.ts";
 import { tableMentions } from "./module-tables.ts";
@@ -396,10 +395,10 @@ export class Trail {
       if (!ids || this.#isOver) return;
       this.found(declaration, path);
       const isGiven = ids.some(isTarget);
-      const isOpen = !this.isWhole && !(hasBody(home) && closureEnding(this.session, home));
       for (const id of ids) {
         if (isGiven && ts.isIdentifier(id) && isOfAnother(this.session, id)) continue;
-        if (isOpen && isCarriedOff(this.session, id, home)) this.stop();
+        const isOff = !this.isWhole && isCarriedOff(this.session, id, home);
+        if (isOff && !isDueAnEnd(this.session, declaration)) this.stop();
         this.climb(id, path);
       }
       if (
