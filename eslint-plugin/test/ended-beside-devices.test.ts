@@ -73,4 +73,30 @@ finds(
   "webgpu",
 );
 
+const restored = (body: string): string => `
+export class Layer {
+  private image: GPUTexture | null = null;
+  constructor(private device: GPUDevice) {}
+  draw(): void {
+    this.image ??= this.device.createTexture({});
+  }
+  restore(device: GPUDevice): void {
+    ${body}
+  }
+  destroy(): void {
+    this.image?.destroy();
+  }
+}
+`;
+finds(
+  "a field that is emptied for another device",
+  restored("this.device = device;\n    this.image = null;"),
+  "webgpu",
+);
+finds(
+  "one that is emptied for the same",
+  restored("console.log(device);\n    this.image = null; // !"),
+  "webgpu",
+);
+
 test.run();

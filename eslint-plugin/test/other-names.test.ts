@@ -128,4 +128,23 @@ finds(
   "tfjs",
 );
 
+const pile = (loop: string, mark = ""): string => `
+export class Pile {
+  readonly items: GPUBuffer[] = [];
+  constructor(private readonly device: GPUDevice) {}
+  add(): void {
+    this.items.push(this.device.createBuffer({}));
+  }
+  *[Symbol.iterator](): Iterator<GPUBuffer> {
+    yield* this.items;
+  }
+  destroy(): void {
+    ${loop}
+    this.items.length = 0;${mark}
+  }
+}
+`;
+finds("elements an object goes over itself", pile("for (const b of this) b.destroy();"), "webgpu");
+finds("a list that nobody goes over", pile("", " // !"), "webgpu");
+
 test.run();

@@ -18,7 +18,7 @@ import { accessesByName } from "../program/field-index.ts";
 import type { Problem } from "./flow.ts";
 import { givesOthers, givesPart } from "../lists/left-out.ts";
 import type { LostStore } from "../lists/lost-stores.ts";
-import { asksForDevice } from "../trails/made-again.ts";
+import { asksForDevice, takesDevice } from "../trails/made-again.ts";
 import { reach } from "../objects/class-reach.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
@@ -171,11 +171,11 @@ const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolea
   return home !== undefined && (isForLoss(home) || asksForDevice(session, home, node));
 };
 
-/** `this.device.destroy(); this.buffer = null;`: it is gone with its device. */
+/** `this.device.destroy(); this.buffer = null;`, `this.device = device; …`: gone with its device. */
 function goesWithItsDevice(session: Session, { owned, makes }: Slot, node: ts.Node): boolean {
   const home = owned.owner.policy === "generic" ? enclosingFunction(node) : undefined;
   if (!home || makes.some((made) => isDevice(session, made))) return false;
-  return endsDevice(session, home);
+  return endsDevice(session, home) || takesDevice(session, home);
 }
 
 /**

@@ -281,12 +281,17 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
       !isOfOtherKey(session, inner, found) &&
       !looksAtEntry(session, inner) &&
       !looksThrough(session, inner, node);
-    const takes = isMention || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
+    const isWalk = goesOverThis(inner) && fieldOfThis(container) !== undefined;
+    const takes = isMention || isWalk || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
     if (takes && !isOnOtherWay(inner, node) && !comesToAnother(session, inner, found)) return true;
     return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
   };
   return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
 }
+
+/** `for (const part of this)`, `[...this]`: what the object has its own iterator for. */
+const goesOverThis = ({ kind, parent }: ts.Node): boolean =>
+  kind === ts.SyntaxKind.ThisKeyword && (ts.isForOfStatement(parent) || ts.isSpreadElement(parent));
 
 /** `t.dispose(); order.pop();`: what a function ends first may be what it takes out then. */
 function endsBefore(session: Session, node: ts.Node): boolean {

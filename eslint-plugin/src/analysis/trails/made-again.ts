@@ -18,7 +18,15 @@ import { fieldOfThis, type Member } from "../objects/members.ts";
 import { startsFrames } from "./frame-loops.ts";
 import { calledWith, isForStart } from "./runs-often.ts";
 import type { Session } from "../session.ts";
-import { calleeNameNode, hasBody, rootOf, within, type CallLike } from "../program/syntax.ts";
+import {
+  calleeNameNode,
+  hasBody,
+  rootOf,
+  someWithin,
+  unwrap,
+  within,
+  type CallLike,
+} from "../program/syntax.ts";
 import { areApart } from "../program/ways.ts";
 
 /** Calls that call back for what happens, or for each frame. */
@@ -154,6 +162,19 @@ export function asksForDevice(session: Session, fn: ts.Node, at?: ts.Node): bool
   return ["requestAdapter", "requestDevice"].some((name) =>
     calls.get(name)?.some((call) => within(call, fn) && !(at && areApart(call, at))),
   );
+}
+
+/** `restore(device) { this.device = device; … }`: what there was is of the device before. */
+export function takesDevice({ oracle }: Session, fn: ts.Node): boolean {
+  if (!hasBody(fn) || ts.isConstructorDeclaration(fn)) return false;
+  const given = new Set<ts.Node | undefined>(fn.parameters);
+  return someWithin(fn, (at) => {
+    if (!ts.isBinaryExpression(at) || at.operatorToken.kind !== ts.SyntaxKind.EqualsToken)
+      return false;
+    const value = unwrap(at.right);
+    const isKept = fieldOfThis(at.left) !== undefined && ts.isIdentifier(value);
+    return isKept && /device$/i.test(at.left.getText()) && given.has(oracle.declarationAt(value));
+  });
 }
 
 /** `new Promise((done) => …)`, an effect: what runs in them runs as often as they do, or once. */

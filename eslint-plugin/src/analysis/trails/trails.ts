@@ -357,8 +357,9 @@ export class Trail {
   #yielded(node: ts.YieldExpression, path: Path): void {
     const fn = enclosingFunction(node);
     const inner = node.asteriskToken ? path : ["*", ...path];
-    if (fn && hasBody(fn)) this.toCallers(fn, inner);
-    else this.stop();
+    if (fn && hasBody(fn) && (!fn.name || !ts.isComputedPropertyName(fn.name)))
+      this.toCallers(fn, inner);
+    else this.stop(); // `*[Symbol.iterator]()`: whoever goes over the object
   }
 
   /** A name or pattern that is given what has the value under a path. */
