@@ -27,6 +27,7 @@ export const lots: readonly (readonly string[])[] = [
   ["concierge", "mosaic", "listener", "pulse", "folds", "granules"],
   ["hushline", "cohorts", "sketchpad", "parley", "labeller", "foothills"],
   ["valence", "scribe", "downlink"],
+  ["lichen", "tidegauge", "synth", "kiln", "qubits", "beehive"],
 ];
 
 /** A planted leak. */
