@@ -153,7 +153,7 @@ export const requireMemberDisposal = rule<Id, { requireDispose: boolean }>({
       report({
         mark: markOf(unwrap(at)),
         messageId: other === undefined ? "closure" : "endless",
-        data: { field: label, noun, method: `${ending}()`, other: other ?? "" },
+        data: { field: label, noun, method: `${asWritten(ending)}()`, other: other ?? "" },
       });
     };
     const all = file.session.settings.untilExit === "reported";
@@ -318,6 +318,9 @@ const wordsOf = ({ owner }: Owned): { noun: string; end: string } => ({
 });
 
 /** How the method is called that a class should have. */
+/** `[Symbol.dispose]`, as code has it. */
+const asWritten = (name: string): string => name.replace(/^@@(\w+)$/, "[Symbol.$1]");
+
 const endOf = ({ owner }: Owned): string => `${owner.dispose.methods[0] ?? "dispose"}()`;
 
 /** Whether some members destroy a device, which frees all that was made with it. */

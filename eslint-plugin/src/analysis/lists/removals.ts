@@ -21,11 +21,12 @@ import { referencesTo } from "../program/references.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
-import { entryOf, looksAtEntry, onlyLooks } from "../transfer/looked-at.ts";
+import { looksAtEntry, onlyLooks } from "../transfer/looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isView, putInto, wholeOf } from "./inner-lists.ts";
 import { isKeptTwice } from "./kept-twice.ts";
+import { endsOtherKey, isOfOtherKey } from "./other-keys.ts";
 import { looksInLoop, looksThrough } from "./looked-through.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { samePlace } from "../program/same-place.ts";
@@ -278,11 +279,12 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
       samePlace(session.oracle, inner, container) &&
       mayTake(session, inner) &&
       !keepsInPlace(session, inner, found) &&
-      !isOfOtherKey(session, inner, found) &&
+      !isOfOtherKey(session, inner, node) &&
       !looksAtEntry(session, inner) &&
       !looksThrough(session, inner, node);
     const isWalk = goesOverThis(inner) && fieldOfThis(container) !== undefined;
-    const takes = isMention || isWalk || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
+    const takes =
+      isMention || isWalk || (ts.isCallExpression(inner) && givesOrEnds(session, inner, found));
     if (takes && !isOnOtherWay(inner, node) && !comesToAnother(session, inner, found)) return true;
     return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
   };
@@ -319,26 +321,12 @@ function keepsInPlace(session: Session, list: ts.Expression, { node }: Found): b
   return ids.every((id) => within(id, node) || fateOf(id).member === "length");
 }
 
-/** `map.get(key)` beside `map.delete(oldest)`: a name for another place. */
-function isOfOtherKey({ oracle }: Session, mention: ts.Expression, { node }: Found): boolean {
-  const key = ts.isCallExpression(node) ? node.arguments[0] : undefined;
-  const got = entryOf(mention);
-  const other = got && (ts.isCallExpression(got) ? got.arguments[0] : undefined);
-  if (!key || !other) return false;
-  const [a, b] = [unwrap(key), unwrap(other)];
-  if (!ts.isIdentifier(a) || !ts.isIdentifier(b)) return false;
-  const [one, two] = [oracle.declarationAt(a), oracle.declarationAt(b)];
-  const speaksOf = (declaration: ts.Declaration | undefined, { text }: ts.Identifier): boolean =>
-    declaration === undefined ||
-    someWithin(declaration, (n) => ts.isIdentifier(n) && n.text === text);
-  return !speaksOf(one, b) && !speaksOf(two, a);
-}
-
 /** `this.lookup(key)`, `this.end(key)`: a function of the program that speaks of the container. */
 function givesOrEnds(session: Session, call: ts.CallExpression, found: Found): boolean {
   const { container, node } = found;
   const field = fieldOfThis(container);
   const { body } = session.oracle.callee(call);
+  if (body && endsOtherKey(session, call, body, found)) return false;
   if (body && !field && call.arguments.some((a) => isHolderOf(session, a, container))) return true;
   if (body && !field && asksHolder(session, call, container, body)) return true;
   if (body && !field)

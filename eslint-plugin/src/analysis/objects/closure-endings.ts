@@ -63,7 +63,11 @@ export function closureEnding(session: Session, fn: FunctionWithBody): ClosureEn
 export const isFinal = (name: string): boolean =>
   /^(dispose|destroy|@@dispose|@@asyncDispose)$/.test(name);
 
-function literalOf(session: Session, value: ts.Node): ts.ObjectLiteralExpression | undefined {
+/** The object literal that a value is, or that a variable is given. */
+export function literalOf(
+  session: Session,
+  value: ts.Node,
+): ts.ObjectLiteralExpression | undefined {
   if (ts.isObjectLiteralExpression(value)) return value;
   const declaration = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
   if (!declaration || !ts.isVariableDeclaration(declaration) || !declaration.initializer)

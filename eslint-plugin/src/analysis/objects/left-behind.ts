@@ -25,6 +25,7 @@ import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { isSwapped } from "../program/swaps.ts";
 import type { Session } from "../session.ts";
+import { leftShown } from "./shown-parts.ts";
 import { endsTogether } from "../flow/slot-touches.ts";
 import { recordSlots } from "../flow/slots.ts";
 import { isUsedThere } from "../transfer/used-there.ts";
@@ -171,11 +172,10 @@ export function leftByClosures(session: Session, file: ts.SourceFile): LeftBehin
   return facts.functions(file).flatMap((fn) => {
     const ending = closureEnding(session, fn);
     if (!ending) return [];
-    const shared = leftShared(session, fn, ending).map(
-      ({ label, at, owner: { noun } }): LeftBehind => ({
-        ...{ label, at, noun, ending: ending.name, endless: undefined },
-      }),
-    );
+    const left = [...leftShared(session, fn, ending), ...leftShown(session, fn, ending)];
+    const shared = left.map(({ label, at, owner: { noun } }): LeftBehind => ({
+      ...{ label, at, noun, ending: ending.name, endless: undefined },
+    }));
     for (const { label, made } of defaultsOfClosures(session, fn)) {
       const { noun } = made.owned.owner;
       shared.push({ label, at: made.at, noun, ending: ending.name, endless: undefined });

@@ -4,7 +4,7 @@
  * an alias. Used by the verbs and by the table of `transfer.ts`.
  */
 import ts from "typescript";
-import type { Owner } from "../../owner.ts";
+import { isHolder, type Owner } from "../../owner.ts";
 import { functionHanded } from "../program/callee.ts";
 import { fateOf } from "./fate.ts";
 import type { Callee, Owned } from "../program/oracle.ts";
@@ -100,14 +100,29 @@ export function scopeCallback(
   const functions = call.arguments.filter((a) => functionHanded(session.oracle, a));
   const last = functions[functions.length - 1];
   if (!last) return undefined;
-  const scopes = owner.scopes.flatMap((s) =>
-    "callee" in s && s.movesResultOut !== false ? [s.callee] : [],
-  );
-  return session.oracle.is(callee, scopes, owner) ||
-    session.oracle.is(callee, owner.runsInline, owner)
+  const isFor = (of: Owner): boolean => {
+    const scopes = of.scopes.flatMap((s) =>
+      "callee" in s && s.movesResultOut !== false ? [s.callee] : [],
+    );
+    return session.oracle.is(callee, scopes, of) || session.oracle.is(callee, of.runsInline, of);
+  };
+  if (isFor(owner)) return last;
+  const isSeen = ({ policy }: Owner): boolean => policy !== "protocol" || listsParts(session, call);
+  const isOfOthers = isHolder(owner, session.settings) && ts.isCallExpression(call);
+  return isOfOthers && session.settings.owners.some((of) => isFor(of) && isSeen(of))
     ? last
     : undefined;
 }
+
+/** Whether a scope sees into an object that its callback gives: its class has `[tensors]()`. */
+const listsParts = ({ oracle }: Session, call: ts.CallExpression): boolean =>
+  oracle
+    .declarationsAt(call)
+    .some(
+      (declared) =>
+        ts.isClassLike(declared) &&
+        declared.members.some(({ name }) => name?.getText() === "[tensors]"),
+    );
 
 /** `scope.attach(t);`: the scope has what it is given from then on. */
 export const isAttached = ({ oracle }: Session, call: ts.Node): boolean =>
