@@ -42,6 +42,7 @@ import {
   hasBody,
   isEmptyContainer,
   isEquality,
+  isInLoop,
   isNullish,
   isTarget,
   someWithin,
@@ -294,6 +295,7 @@ function comesAgain(session: Session, slot: Slot, node: ts.Node): boolean {
       : runsOften(session, place, policy === "protocol");
   return (
     isOften ||
+    (isDirect && isInLoop(node, place)) ||
     (isDirect && isEffectAgain(place)) || // what an effect waits for, its cleanup may end
     replacesAnother(session, place) ||
     isOfferedAgain(session, slot, place)

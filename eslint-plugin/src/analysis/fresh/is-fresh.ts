@@ -188,7 +188,15 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
       ? "unknown"
       : found;
   }
-  return isMadeByAll(session, callee) ? "fresh" : defaultFreshness(session, callee, owned);
+  if (isOnMade(session, call, owner) || isMadeByAll(session, callee)) return "fresh";
+  return defaultFreshness(session, callee, owned);
+}
+
+/** `valueAndGrad(f)(x)`: what a function of the library has made is called at once. */
+function isOnMade({ oracle }: Session, call: CallLike, owner: Owner): boolean {
+  const made = unwrap(call.expression);
+  if (owner.calls !== "fresh" || !ts.isCallExpression(made)) return false;
+  return oracle.fromLibrary(oracle.callee(made), owner);
 }
 
 /** Whether what a function gives is owed an end, where no protocol says so. */

@@ -301,8 +301,23 @@ function endsBefore(session: Session, node: ts.Node): boolean {
     at.pos < node.pos &&
     ts.isIdentifier(at) &&
     session.oracle.ownedAt(at) !== null &&
-    session.transfer(at).effect === "disposes";
+    session.transfer(at).effect === "disposes" &&
+    !isPassing(session, at);
   return someWithin(enclosingFunction(node) ?? node, ends);
+}
+
+/** `const half = x.slice(0, 2); …; half.dispose();`: a value that no list has ever had. */
+function isPassing(session: Session, id: ts.Identifier): boolean {
+  const made = session.oracle.declarationAt(id);
+  if (!made || !ts.isVariableDeclaration(made) || !ts.isIdentifier(made.name)) return false;
+  const home = enclosingFunction(made);
+  const value = made.initializer;
+  if (!home || home !== enclosingFunction(id) || !value) return false;
+  if (!ts.isCallExpression(unwrap(value)) || session.freshness(value) !== "fresh") return false;
+  return referencesTo(session.oracle, made, made.name, home).every((at) => {
+    const { effect } = session.transfer(at);
+    return at === made.name || onlyLooksAt(effect) || effect === "disposes";
+  });
 }
 
 /** `const kept = xs.filter((x) => x.size > 1); xs.splice(0, xs.length, ...kept);` */

@@ -14,7 +14,14 @@ import { returnsOf } from "../transfer/fate.ts";
 import { grouped } from "./field-index.ts";
 import type { Oracle } from "./oracle.ts";
 import { referencesTo } from "./references.ts";
-import { hasBody, isTarget, memberName, unwrap, type FunctionWithBody } from "./syntax.ts";
+import {
+  hasBody,
+  isNullish,
+  isTarget,
+  memberName,
+  unwrap,
+  type FunctionWithBody,
+} from "./syntax.ts";
 
 const furthest = 4;
 
@@ -30,9 +37,32 @@ export function functionsOf(
     return implementationsOf(oracle, nameOfMember(declaration)).filter(
       (fn) => !lacksMethods(fn, declaration.parent),
     );
+  if (ts.isPropertyDeclaration(declaration)) return keptIn(oracle, declaration, depth);
   const { initializer } = declaration as Partial<ts.VariableDeclaration>;
   if (!ts.isVariableDeclaration(declaration) || !initializer) return undefined;
   return givenBy(oracle, initializer, depth);
+}
+
+/** What a class gives a field that only it can fill: `this.stop = feed.on(…)`. */
+function keptIn(
+  oracle: Oracle,
+  field: ts.PropertyDeclaration,
+  depth: number,
+): readonly FunctionWithBody[] | undefined {
+  const own = ts.ModifierFlags.Private | ts.ModifierFlags.Readonly;
+  const isOwn =
+    ts.isPrivateIdentifier(field.name) || (ts.getCombinedModifierFlags(field) & own) !== 0;
+  const assigned = oracle.facts
+    .assignments(field.getSourceFile())
+    .filter(({ left }) => fieldOf(left) === memberName(field.name))
+    .filter(
+      ({ left }) => oracle.declarationAt((left as ts.PropertyAccessExpression).name) === field,
+    );
+  const values = [field.initializer, ...assigned.map(({ right }) => right)]
+    .filter((value) => value !== undefined)
+    .filter((value) => !isNullish(unwrap(value)));
+  if (!isOwn || values.length === 0) return undefined;
+  return all(values.map((value) => givenBy(oracle, value, depth + 1)));
 }
 
 /** Whether a method is of a class without bases that has not all methods of an interface. */
@@ -47,6 +77,9 @@ function lacksMethods({ parent: holder }: FunctionWithBody, type: ts.Node): bool
 
 const nameOfMember = ({ name }: ts.TypeElement): string =>
   name && (ts.isIdentifier(name) || ts.isStringLiteralLike(name)) ? name.text : "";
+
+const fieldOf = (place: ts.Expression): string =>
+  ts.isPropertyAccessExpression(place) ? place.name.text : "";
 
 /** What all that call a function give it for a parameter. */
 function handedFor(
