@@ -8,8 +8,8 @@ import type { FileAnalysis } from "../analysis/analyse.ts";
 import type { Cell } from "../analysis/flow/cells.ts";
 import { bindingOf, nameOf } from "../analysis/program/call-sites.ts";
 import { soundsLikeDisposal } from "../analysis/transfer/disposes.ts";
-import { enclosingFunction } from "../analysis/transfer/fate.ts";
-import { boundNames } from "../analysis/program/references.ts";
+import { enclosingFunction, fateOf } from "../analysis/transfer/fate.ts";
+import { boundNames, referencesTo } from "../analysis/program/references.ts";
 import { isGivenForGood } from "../analysis/transfer/given-for-good.ts";
 import { hasBody, rootOf, someWithin, type FunctionWithBody } from "../analysis/program/syntax.ts";
 import { bodyEffect } from "../analysis/transfer/summary.ts";
@@ -138,15 +138,39 @@ function exempt(
   if (tags.keeps || tags.takes.includes(name) || soundsLikeDisposal(called)) return true;
   if (saysTaken(file, fn, name)) return true;
   if (!hasBody(fn)) return false;
+  if (isEmptied(file, fn, index)) return true;
   return isGivenForGood(file.session, fn, index, owned) || onlyEndsRecord(file, fn);
 }
 
-/** "Starts in several places, which it takes over": of the one owned parameter, or by its name. */
+/** `for (const t of kept.values()) t.dispose(); kept.clear();`: the caller has it, empty. */
+function isEmptied({ session }: FileAnalysis, fn: FunctionWithBody, index: number): boolean {
+  const parameter = fn.parameters[index];
+  if (!parameter || !ts.isIdentifier(parameter.name)) return false;
+  return referencesTo(session.oracle, parameter, parameter.name, fn).some((at) => {
+    const { kind, member, node } = fateOf(at);
+    if (kind === "receiver") return member === "clear" || (member === "splice" && isAll(node));
+    const set = kind === "read" && member === "length" ? node.parent : undefined;
+    return set !== undefined && ts.isBinaryExpression(set) && set.right.getText() === "0";
+  });
+}
+
+/** `splice(0)`. */
+const isAll = (call: ts.Node): boolean =>
+  ts.isCallExpression(call) && call.arguments[0]?.getText() === "0";
+
+/**
+ * "Starts in several places, which it takes over", of the one owned parameter or by its name, or
+ * "Ends `recent`".
+ */
 function saysTaken(file: FileAnalysis, fn: ts.SignatureDeclaration, name: string): boolean {
   const text = ts
     .getJSDocCommentsAndTags(fn)
     .map((doc) => ts.getTextOfJSDocComment(doc.comment) ?? "")
     .join(" ");
+  if (
+    new RegExp(`\\b(ends|frees|disposes( of)?|consumes|releases)\\s+\`?${name}\\b`, "i").test(text)
+  )
+    return true;
   const [told] = /\btakes\b[^.]*\bover\b|\btakes? the place of\b/i.exec(text) ?? [];
   if (told === undefined) return false;
   const owned = fn.parameters.filter((p) => file.session.oracle.ownedAt(p.name));

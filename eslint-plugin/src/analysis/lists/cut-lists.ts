@@ -125,9 +125,13 @@ function namesOf(
   );
 }
 
-/** The innermost loop around a node, in its function. */
+/** The innermost loop around a node, in its function; what a loop goes over is asked once. */
 const loopOf = (node: ts.Node): ts.Node | undefined =>
-  ts.findAncestor(node, (n) => (ts.isFunctionLike(n) ? "quit" : ts.isIterationStatement(n, false)));
+  ts.findAncestor(node, (n) => {
+    if (ts.isFunctionLike(n)) return "quit";
+    const isTurn = ts.isIterationStatement(n, false);
+    return isTurn && !(ts.isForOfStatement(n) && within(node, n.expression));
+  });
 
 /**
  * Whether nothing that comes after a mention ends or hands on what the list holds. The turns of a
