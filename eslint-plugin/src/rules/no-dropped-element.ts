@@ -86,9 +86,9 @@ export const noDroppedElement = rule<Id, { weakContainers: string[] }>({
       const found = removalAt(session, node);
       if (!found) continue;
       const scope = session.scopeAt(node);
-      if (found.local && scope !== "out") continue;
       const { container, owned } = found;
-      if (scope === "in" && !isOutOfScopes(session, container, owned.owner)) continue;
+      const isOut = scope === "in" && isOutOfScopes(session, container, owned.owner);
+      if ((found.local && scope === "unknown") || (scope === "in" && !isOut)) continue;
       if (!options.weakContainers.includes(nameOf(found.container)))
         report(removed(session, found));
     }

@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import { samePlace } from "../program/same-place.ts";
-import { someWithin, unwrap, type FunctionWithBody } from "../program/syntax.ts";
+import { rootOf, someWithin, unwrap, type FunctionWithBody } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { fateOf } from "../transfer/fate.ts";
 import { entryOf } from "../transfer/looked-at.ts";
@@ -22,9 +22,9 @@ export function isOfOtherKey(session: Session, mention: ts.Expression, removal: 
   return key !== undefined && other !== undefined && areOthers(session, key, other);
 }
 
-/** Whether two keys are names of which neither is made of the other. */
+/** Whether two keys are names, or a part of one, of which neither is made of the other. */
 function areOthers({ oracle }: Session, key: ts.Expression, other: ts.Expression): boolean {
-  const [a, b] = [unwrap(key), unwrap(other)];
+  const [a, b] = [unwrap(key), rootOf(unwrap(other))];
   if (!ts.isIdentifier(a) || !ts.isIdentifier(b)) return false;
   const [one, two] = [oracle.declarationAt(a), oracle.declarationAt(b)];
   const speaksOf = (declaration: ts.Declaration | undefined, { text }: ts.Identifier): boolean =>

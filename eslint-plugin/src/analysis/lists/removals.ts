@@ -36,6 +36,7 @@ import { isCut } from "./set-lengths.ts";
 import { isRefMaker } from "../flow/slots.ts";
 import {
   isEmptyContainer,
+  isPatternOfPlaces,
   rootOf,
   someWithin,
   unwrap,
@@ -280,6 +281,7 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
       mayTake(session, inner) &&
       !keepsInPlace(session, inner, found) &&
       !isOfOtherKey(session, inner, node) &&
+      !takesOneOfAll(inner, found) &&
       !looksAtEntry(session, inner) &&
       !looksThrough(session, inner, node);
     const isWalk = goesOverThis(inner) && fieldOfThis(container) !== undefined;
@@ -289,6 +291,15 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
     return ts.forEachChild(inner, (child) => visit(child) || undefined) ?? false;
   };
   return ts.forEachChild(root, (child) => visit(child) || undefined) ?? false;
+}
+
+/** `const [first] = this.saved; …; this.saved.length = 0;`: the others are still in it. */
+function takesOneOfAll(mention: ts.Expression, { kind }: Found): boolean {
+  const { kind: use, node } = fateOf(mention);
+  const isPattern =
+    use === "bound" && ts.isVariableDeclaration(node) && isPatternOfPlaces(node.name);
+  const names = isPattern && ts.isArrayBindingPattern(node.name) ? node.name.elements : [];
+  return kind === "cleared" && names.length === 1;
 }
 
 /** `for (const part of this)`, `[...this]`: what the object has its own iterator for. */
