@@ -35,6 +35,7 @@ import {
 import { membersDueAnEnd } from "../analysis/trails/endless-classes.ts";
 import { endlessObjects } from "../analysis/trails/endless-objects.ts";
 import { endlessParts } from "../analysis/trails/endless-parts.ts";
+import { endByGetter } from "../analysis/objects/getters.ts";
 import { leftOfGiven } from "../analysis/objects/handed-over.ts";
 import type { Owned } from "../analysis/program/oracle.ts";
 import { leftOutOf, leftWhereEmptied, mentionsOf } from "../analysis/lists/partial-records.ts";
@@ -264,6 +265,7 @@ function checkClass(
       if (!emptied.has(label)) report({ mark: markOf(at), messageId: "forgotten", data });
     }
     if ([...reached].some((method) => mentionsField(file.facts, method, m.name))) continue;
+    if (endByGetter(file.session, node, reached, m)) continue;
     if (leftToBase(file.session, node, m.name, reached) || endedLater(node, m)) continue;
     if (taken.includes(m) && isSetBy(file.facts, node, m.name, reached)) continue;
     if (isAnything(m.owned.owner) && isHandled(file.session, node, m.name)) continue;

@@ -79,6 +79,22 @@ export function leftOutOf(
   });
 }
 
+/** The fields of the records that a place is given, or that are put into a list there. */
+export function fieldsMadeOf(
+  session: Session,
+  { at, owned }: Pick<Member, "at" | "owned">,
+): readonly string[] {
+  const given = literalIn(session, unwrap(at));
+  const isRecord = ts.isObjectLiteralExpression(given) && owned.shape !== "one";
+  const made = isRecord ? given.properties : [];
+  const names = made.flatMap(({ name }) => (name ? memberName(name) : []));
+  const isOwned = (name: string): boolean => {
+    const value = valueOf(given, name);
+    return value !== undefined && session.oracle.ownedAt(value) !== null;
+  };
+  return isRecord ? names.filter(isOwned) : owned.fields;
+}
+
 /** What a method that empties a list or table of records leaves of each. */
 export interface LeftWhereEmptied extends LeftOut {
   method: ts.MethodDeclaration;
