@@ -7,7 +7,6 @@ import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
 import { implementationsSeen } from "../program/possible-callees.ts";
 import {
-  calleeNameNode,
   hasBody,
   isTarget,
   rootOf,
@@ -21,7 +20,7 @@ import type { Session } from "../session.ts";
 import { getsNothing } from "./field-deeds.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
-import { soundsLikeDisposal } from "../transfer/disposes.ts";
+import { calledBy, soundsLikeDisposal } from "../transfer/disposes.ts";
 
 const furthest = 3;
 
@@ -147,9 +146,11 @@ function bodiesOf({ oracle }: Session, call: ts.CallExpression): readonly Functi
 
 /** A call of what ends its receiver or arguments, be it somebody else's function. */
 function ends(session: Session, call: ts.CallExpression): boolean {
-  if (!soundsLikeDisposal(calleeNameNode(call)?.text ?? "")) return false;
+  if (!soundsLikeDisposal(calledBy(call))) return false;
   const { expression } = call;
-  const on = ts.isPropertyAccessExpression(expression) ? expression.expression : undefined;
+  const isAccess =
+    ts.isPropertyAccessExpression(expression) || ts.isElementAccessExpression(expression);
+  const on = isAccess ? expression.expression : undefined;
   return (
     bodiesOf(session, call).length === 0 ||
     (on !== undefined && session.transfer(on).effect === "disposes")
@@ -158,15 +159,14 @@ function ends(session: Session, call: ts.CallExpression): boolean {
 
 const isThis = (node: ts.Node): boolean => node.kind === ts.SyntaxKind.ThisKeyword;
 const endsSomething = (fn: ts.Node): boolean =>
-  someWithin(
-    fn,
-    (node) => ts.isCallExpression(node) && soundsLikeDisposal(calleeNameNode(node)?.text ?? ""),
-  );
+  someWithin(fn, (node) => ts.isCallExpression(node) && soundsLikeDisposal(calledBy(node)));
 
 /** Whether the receiver or an argument of an ending leads to what a place holds. */
 function reachesPlace(session: Session, call: ts.CallExpression, speaks: Test): boolean {
   const { expression, arguments: args } = call;
-  const on = ts.isPropertyAccessExpression(expression) ? [expression.expression] : [];
+  const isAccess =
+    ts.isPropertyAccessExpression(expression) || ts.isElementAccessExpression(expression);
+  const on = isAccess ? [expression.expression] : [];
   return [...on, ...args].some((part) => !isThis(part) && leadsThere(session, part, speaks, 0));
 }
 

@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { Fate } from "./fate.ts";
 import type { Owned } from "../program/oracle.ts";
-import { wellKnownSymbol, type CallLike } from "../program/syntax.ts";
+import { calleeNameNode, unwrapCallee, wellKnownSymbol, type CallLike } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 
 /** Whether a method name frees the receiver. */
@@ -36,6 +36,14 @@ export function callsDisposeSymbol(fate: Fate): boolean {
  */
 export const soundsLikeDisposal = (name: string): boolean =>
   endingWords.test(name) || /Dispose|AndFree/.test(name);
+
+/** What a call is called by: `dispose` of `x.dispose()`, `dispose(x)` and `x[Symbol.dispose]()`. */
+export function calledBy(call: CallLike): string {
+  const access = unwrapCallee(call.expression);
+  const isKey = ts.isElementAccessExpression(access);
+  const symbol = isKey ? wellKnownSymbol(access.argumentExpression) : undefined;
+  return symbol?.replace(/^asyncD/, "d") ?? calleeNameNode(call)?.text ?? "";
+}
 
 const endingWords = new RegExp(
   "^(_|#)?(dispose|free|release|destroy|cleanup|cleanUp|clear|close|reset|teardown|tearDown|" +
