@@ -5,13 +5,12 @@
  */
 import ts from "typescript";
 import { puts, putValues } from "../program/containers.ts";
-import { mayEndWithin } from "../objects/ended-by-callers.ts";
-import { isCleared } from "../objects/pointers.ts";
 import { samePlace } from "../program/same-place.ts";
-import { someWithin, unwrap } from "../program/syntax.ts";
+import { unwrap } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { endsByName } from "../transfer/looked-at.ts";
+import { hasOtherOwner } from "./other-owners.ts";
 import { putsIn } from "./puts.ts";
 import type { Removal } from "./removals.ts";
 
@@ -23,7 +22,7 @@ export const isKeptTwice = (
   (kind === "deleted" && isTakenBack(session, node, container)) ||
   isListedElsewhere(session, container);
 
-/** Whether all that is put into a table or list goes into another place as well that is ended. */
+/** Whether all that is put into a table or list has another owner as well, which ends it. */
 function isListedElsewhere(session: Session, table: ts.Expression): boolean {
   const { oracle } = session;
   const isThere = (place: ts.Expression): boolean => samePlace(oracle, place, table);
@@ -41,38 +40,8 @@ function isListedElsewhere(session: Session, table: ts.Expression): boolean {
         : [],
     );
   const all = [...named, ...added];
-  return all.length > 0 && all.every((value) => isOfOwningList(session, value, table));
+  return all.length > 0 && all.every((value) => hasOtherOwner(session, value, table));
 }
-
-/** `all.push(t)` beside `named.set(key, t)`, where something ends what `all` holds. */
-export function isOfOwningList(
-  session: Session,
-  value: ts.Expression,
-  table: ts.Expression,
-): boolean {
-  const { oracle } = session;
-  const id = unwrap(value);
-  const home = enclosingFunction(value);
-  const declaration = ts.isIdentifier(id) ? oracle.declarationAt(id) : undefined;
-  if (!declaration || !home) return false;
-  const root = ts.findAncestor(home, ts.isClassLike) ?? home.getSourceFile();
-  return someWithin(home, (node) => {
-    if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return false;
-    const { name, expression: list } = node.expression;
-    if (!puts(name.text) || samePlace(oracle, list, table)) return false;
-    const isSame = (given: ts.Expression): boolean =>
-      ts.isIdentifier(given) && oracle.declarationAt(given) === declaration;
-    if (!putValues(name.text, node.arguments).some(isSame)) return false;
-    return mayEndWithin(
-      session,
-      root,
-      (at) => isPlace(at) && !isCleared(at) && samePlace(oracle, at, list),
-    );
-  });
-}
-
-const isPlace = (node: ts.Node): node is ts.Expression =>
-  ts.isIdentifier(node) || ts.isPropertyAccessExpression(node);
 
 /** `live.set(id, t); await …; live.delete(id); t.dispose();`: the function has it by its name. */
 function isTakenBack(session: Session, removal: ts.Node, table: ts.Expression): boolean {

@@ -18,7 +18,7 @@ import { isOwnList } from "../fresh/fresh-variables.ts";
 import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
 import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
-import { isOfOwningList } from "./kept-twice.ts";
+import { isOfOwner } from "./other-owners.ts";
 import { isGivenTwice } from "./given-twice.ts";
 import { isNamedAgain, keptEachTurn } from "./named-again.ts";
 import { entryOf, onlyLooked, onlyLooks } from "../transfer/looked-at.ts";
@@ -78,10 +78,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     )
       return [];
     if (!mayLackScope(session, put.node)) return [];
-    if (
-      (!isOwn && isSettledBefore(session, put, home)) ||
-      isOfOwningList(session, put.value, put.table)
-    )
+    if ((!isOwn && isSettledBefore(session, put, home)) || isOfOwner(session, put.value, put.table))
       return [];
     const leaves = old
       ? leavesNamed(session, home, put, old)
