@@ -19,6 +19,7 @@ const shared = new Set(["concat", "slice", "reverse", "fill", "flat", "indexOf",
 
 /** What a value is taken for where an expression gives it, or by the uses of the name it gets. */
 export function takenFor(node: ts.Expression, names: References): Taken {
+  if (isSpread(node)) return "many";
   const fate = fateOf(node);
   const target = fate.kind === "assigned" ? (fate.node as ts.BinaryExpression).left : undefined;
   const given = target && ts.isIdentifier(target) ? names.declarationAt(target) : fate.node;
@@ -30,9 +31,16 @@ export function takenFor(node: ts.Expression, names: References): Taken {
 
 /** What the mentions of a variable take it for; a list, where they do not agree. */
 export function takenByUses(uses: readonly ts.Identifier[]): Taken {
-  const found = new Set(uses.map((id) => byFate(fateOf(id))));
+  const found = new Set(uses.map((id) => (isSpread(id) ? "many" : byFate(fateOf(id)))));
   if (found.has("many")) return "many";
   return found.has("one") ? "one" : null;
+}
+
+/** `tf.dispose([x, ...outs])`, `[...(await model.executeAsync(x))]`. */
+function isSpread(node: ts.Expression): boolean {
+  const { parent } = node;
+  if (ts.isParenthesizedExpression(parent) || ts.isAwaitExpression(parent)) return isSpread(parent);
+  return ts.isSpreadElement(parent);
 }
 
 function byFate({ kind, node, member }: Fate): Taken {
