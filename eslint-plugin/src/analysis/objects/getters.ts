@@ -5,31 +5,13 @@
  * members.
  */
 import ts from "typescript";
-import { effectOf } from "../transfer/argument.ts";
-import {
-  callsDisposeSymbol,
-  disposesArguments,
-  isDisposer,
-  soundsLikeDisposal,
-} from "../transfer/disposes.ts";
-import { enclosingFunction, fateOf, returnsOf, type Fate } from "../transfer/fate.ts";
+import { fieldsMadeOf } from "../lists/partial-records.ts";
+import { hasBody, isTarget, memberName, someWithin } from "../program/syntax.ts";
+import type { Session } from "../session.ts";
+import { EndsGiven, type Key, type KeyTest } from "../transfer/ends-given.ts";
+import { fateOf, returnsOf } from "../transfer/fate.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
-import { functionHanded } from "../program/callee.ts";
-import { builtinArgument } from "../program/containers.ts";
-import { boundNames, referencesTo, type Bound } from "../program/references.ts";
-import {
-  calleeNameNode,
-  hasBody,
-  isTarget,
-  isUsing,
-  memberName,
-  someWithin,
-  type CallLike,
-} from "../program/syntax.ts";
-import type { Owned } from "../program/oracle.ts";
-import type { Session } from "../session.ts";
-import { fieldsMadeOf } from "../lists/partial-records.ts";
 import { lineage } from "./holders.ts";
 import { fieldOfThis, type Member } from "./members.ts";
 
@@ -55,17 +37,15 @@ export function endByGetter(
   member: Member,
 ): boolean {
   const given = new Given(session, node, member);
+  const ending = new EndsGiven(session, member.owned, true);
   const ends = (at: ts.Node): boolean => {
     const asked = isTarget(at) ? undefined : fieldOfThis(at);
     const getter = asked && given.getters.get(asked.name.text);
-    const isOf = (key: Key): boolean => getter !== undefined && given.by(getter, key);
-    return asked !== undefined && isOf(undefined) && mayEnd(session, asked, member.owned, isOf);
+    const isOf: KeyTest = (key) => getter !== undefined && given.by(getter, key);
+    return asked !== undefined && isOf(undefined) && ending.at(asked, isOf);
   };
   return [...methods].some((method) => someWithin(method, ends));
 }
-
-/** A place in the list or record that a getter gives; undefined for any. */
-type Key = string | undefined;
 
 /** What the getters of a class and its bases give of one field. */
 class Given {
@@ -120,113 +100,4 @@ function isAt(value: ts.Expression, key: Key): boolean {
     : literal.properties.some(
         (p) => p.pos <= value.pos && value.end <= p.end && p.name && memberName(p.name) === key,
       );
-}
-
-const furthest = 6;
-
-/** Whether a mention of what a getter gives may end what stands at the places that are asked for. */
-function mayEnd(
-  session: Session,
-  at: ts.Expression,
-  owned: Owned,
-  isOf: (key: Key) => boolean,
-  depth = 0,
-): boolean {
-  if (depth > furthest) return true;
-  const fate = fateOf(at);
-  const { kind, member, node } = fate;
-  const next = (inner: ts.Node, test = isOf): boolean =>
-    mayEnd(session, inner as ts.Expression, owned, test, depth + 1);
-  const named = (bound: readonly Bound[], test = isOf): boolean =>
-    bound.some(({ id, declaration }) => {
-      const root = enclosingFunction(id) ?? id.getSourceFile();
-      return referencesTo(session.oracle, declaration, id, root).some((use) => next(use, test));
-    });
-  const unpacked = (
-    name: ts.BindingName,
-    holder: ts.VariableDeclaration | ts.ParameterDeclaration,
-  ): boolean =>
-    ts.isIdentifier(name)
-      ? named([{ id: name, declaration: holder }])
-      : name.elements.some(
-          (e, i) =>
-            ts.isBindingElement(e) && isOf(keyOf(e, i)) && named(boundNames(e.name, e), () => true),
-        );
-  switch (kind) {
-    case "operand":
-    case "dropped":
-      return false;
-    case "iterated": {
-      const { initializer: list } = node as ts.ForOfStatement;
-      if (!ts.isVariableDeclarationList(list)) return true;
-      return list.declarations.some((d) => isUsing(d) || named(boundNames(d.name, d)));
-    }
-    case "bound":
-      if (!ts.isVariableDeclaration(node)) return true;
-      return isUsing(node) || unpacked(node.name, node);
-    case "read":
-      if (/^(length|size)$/.test(member) || owned.owner.safeAfterDispose.includes(member))
-        return false;
-      return isOf(member) && next(node, () => true);
-    case "element": {
-      if (callsDisposeSymbol(fate)) return true;
-      const { argumentExpression: index } = node as ts.ElementAccessExpression;
-      const isKey = ts.isNumericLiteral(index) || ts.isStringLiteralLike(index);
-      return isKey ? isOf(index.text) && next(node, () => true) : next(node);
-    }
-    case "receiver":
-      return (
-        isDisposer(owned, member) ||
-        endsEach(session, fate, named) ||
-        (views.test(member) && next(node))
-      );
-    case "argument":
-      return endsArgument(session, node as CallLike, at, owned, next);
-    default:
-      return true;
-  }
-}
-
-const keyOf = (element: ts.BindingElement, index: number): Key => {
-  if (element.dotDotDotToken) return undefined;
-  return ts.isArrayBindingPattern(element.parent)
-    ? `${index}`
-    : memberName(element.propertyName ?? element.name);
-};
-
-/** What gives a list or table again, or what is in it. */
-const views =
-  /^(filter|map|flatMap|flat|slice|concat|values|entries|reverse|sort|to(Reversed|Sorted)|at)$/;
-
-/** `this.parameters.forEach((p) => p.dispose())`, `….forEach(release)`. */
-function endsEach(
-  session: Session,
-  { member, node }: Fate,
-  named: (bound: readonly Bound[]) => boolean,
-): boolean {
-  const [first] = ts.isCallExpression(node) ? node.arguments : [];
-  if (!first || !/^(forEach|map|flatMap|reduce)$/.test(member)) return false;
-  const fn = functionHanded(session.oracle, first);
-  const each = fn?.parameters[member === "reduce" ? 1 : 0];
-  return each ? named(boundNames(each.name, each)) : soundsLikeDisposal(lastName(first));
-}
-
-const lastName = (value: ts.Expression): string =>
-  (ts.isPropertyAccessExpression(value) ? value.name : value).getText();
-
-/** `tf.dispose(this.parameters)`, `Object.values(this.parts).forEach(…)`. */
-function endsArgument(
-  session: Session,
-  call: CallLike,
-  at: ts.Expression,
-  owned: Owned,
-  next: (inner: ts.Node) => boolean,
-): boolean {
-  if (disposesArguments(session, call, owned)) return true;
-  if (session.oracle.callee(call).builtin) {
-    const effect = builtinArgument(calleeNameNode(call)?.text ?? "");
-    if (effect === "passes" || ts.isNewExpression(call)) return next(call);
-    return effect === "takes";
-  }
-  return !onlyLooksAt(effectOf(session, call, at, owned));
 }

@@ -12,6 +12,7 @@ import { isExported } from "../program/exported.ts";
 import { isHidden } from "./trail-fields.ts";
 import { containerMethod, puts } from "../program/containers.ts";
 import { lineage } from "../objects/holders.ts";
+import { argumentsIn } from "../transfer/ends-given.ts";
 import { argumentOf, fateOf } from "../transfer/fate.ts";
 import { scopeCallback } from "../transfer/keeps.ts";
 import { fieldOfThis, ownedMembers } from "../objects/members.ts";
@@ -141,6 +142,8 @@ function intoParameter(
     if (isRest ? i <= index || isSpread : i === index || (isSpread && i > index))
       trail.bind(parameter.name, isRest ? ["*", ...path] : path);
   });
+  for (const all of trail.session.oracle.facts.of(fn, argumentsIn))
+    trail.climb(all, ["*", ...path]);
 }
 
 /** What a function of the standard library does; false where nothing is known of it. */
@@ -270,6 +273,8 @@ function ofHolder(
   } else if (builtin) ofContainer(trail, call, access, path);
   else if (declaration?.getSourceFile().isDeclarationFile) trail.stop();
   else if (!declaration && (mayEnd(name) || givesPart(trail, call, name))) trail.stop();
+  else if (!declaration && path[0] === "*" && (gives.one.test(name) || gives.same.test(name)))
+    ofContainer(trail, call, access, path); // a list that has no type
 }
 
 /** Whether a method that the program has by its name may give a part of what it is asked of. */

@@ -8,6 +8,7 @@ import { asksPackage } from "./asked-packages.ts";
 import { builtinArgument, puts } from "../program/containers.ts";
 import { disposesArguments } from "./disposes.ts";
 import { isEndedAfter, isEndedByCallback } from "./ended-after.ts";
+import { endsGathered } from "./ends-given.ts";
 import { argumentOf, fateOf } from "./fate.ts";
 import { lendsToHanded } from "./handed-functions.ts";
 import { isMadeByLibrary } from "../fresh/is-fresh.ts";
@@ -38,12 +39,15 @@ export function effectOf(
 ): Effect {
   const place = argumentOf(call, node);
   if (!place || !owned) return "unknown";
-  return transferArgument(new Described(session, call, node, place, owned));
+  const open = call.arguments?.slice(0, place.index + 1).some(ts.isSpreadElement) === true;
+  return transferArgument(new Described(session, call, node, { ...place, open }, owned));
 }
 
 interface Place {
   argument: ts.Expression;
   index: number;
+  /** A spread before it, or it is one: it may stand anywhere from there on. */
+  open: boolean;
 }
 
 /** A call and an argument as the table sees them; what is dear to know is asked for. */
@@ -212,14 +216,19 @@ function bodyEffect(
   const isRest = last?.dotDotDotToken !== undefined && place.index >= parameters.length;
   const index = isRest ? parameters.length - 1 : place.index;
   const parameter = parameters[index];
-  if (!parameter)
+  if (!parameter) {
+    if (endsGathered(session, body, place.open ? undefined : place.index, owned)) return "disposes";
     // more arguments than the function looks at
     return last && isLoose(session, last, owned) ? "unknown" : "borrows";
+  }
   const { argument } = place;
   if (ts.isObjectLiteralExpression(unwrap(argument)) && unwrap(argument) !== node)
     return isRest ? "unknown" : insideEffect(session, body, parameter, argument, node, owned);
   const effect = session.summary(body).parameters[index];
-  const found = effect ? fromParameter(session, body, effect, owned) : "borrows";
+  const seen = effect ? fromParameter(session, body, effect, owned) : "borrows";
+  const isGathered = seen === "borrows" && parameter.dotDotDotToken !== undefined;
+  const at = place.open ? undefined : place.index - index;
+  const found = isGathered && endsGathered(session, body, at, owned) ? "disposes" : seen;
   if (found === "borrows" && owned.shape === "record" && walksToEnd(body, parameter))
     return "unknown";
   const loose = isLoose(session, parameter, owned);
