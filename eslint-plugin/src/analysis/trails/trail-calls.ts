@@ -74,7 +74,8 @@ function ownedIn({ owned }: Trail, argument: ts.Expression, [step]: Path): Owned
 const isPlace = (node: ts.Node): boolean =>
   ts.isIdentifier(node) ||
   ts.isPropertyAccessExpression(node) ||
-  ts.isElementAccessExpression(node);
+  ts.isElementAccessExpression(node) ||
+  ts.isCallExpression(node); // `list.at(-1)`
 
 /** `scope.attach(t)`, `t.moveTo(scope)`: a scope has it from then on. */
 const isOfScope = ({ session: { oracle }, owned: { owner } }: Trail, callee: Callee): boolean =>
