@@ -99,7 +99,10 @@ finds("states of a decoder", states("tf.dispose([logits, ...states]);"), "tfjs")
 
 const pyramid = (end: string, mark = ""): string => `
 export function sizes(image, n) {
-  const list = Array.from({ length: n }).reduce((l) => [...l, tf.avgPool(l.at(-1), 2, 2)], [image]);${mark}
+  const list = Array.from({ length: n }).reduce(${mark}
+    (l) => [...l, tf.avgPool(l.at(-1), 2, 2)],
+    [image],
+  );
   ${end}
 }`;
 finds(

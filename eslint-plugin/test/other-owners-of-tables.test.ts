@@ -38,7 +38,8 @@ finds("one that nobody goes through", table(all, tracked, "this.#all.length = 0;
 const some = track("if (this.#all.length < 4) this.#all.push(d); return d;");
 finds("one of only some", table(some, tracked, walk, left));
 finds("one of some by a choice", table(all, `n > 3 ? ${tracked} : randn([n])`, walk, left));
-const more = `${all} other(n: number): void { if (!this.#map.has(n)) this.#map.set(n, randn([n])); }`;
+const more = `${all}
+  other(n: number): void { if (!this.#map.has(n)) this.#map.set(n, randn([n])); }`;
 finds("one beside which another puts a value", table(more, tracked, walk, left));
 finds(
   "a list of what a method makes",
