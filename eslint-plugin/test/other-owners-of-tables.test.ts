@@ -90,6 +90,10 @@ export class Table implements Disposable {
 }`;
 finds("a list, filled beside another", statements("this.#all.push(t);"));
 finds("a list, filled beside a stack", statements("this.#stack.use(t);"));
+finds(
+  "a list, filled beside another that has it once",
+  statements("if (!this.#all.includes(t)) this.#all.push(t);"),
+);
 finds("a list, filled beside another at times", statements("if (n > 3) this.#all.push(t);", left));
 
 const level = (end: string, mark = ""): string => `

@@ -61,10 +61,19 @@ export function isOfOwner(session: Session, value: ts.Expression, table: ts.Expr
   });
 }
 
-/** `if (n > 3) all.push(t); named.set(key, t);`: not all that get a name. */
+/**
+ * `if (n > 3) all.push(t); named.set(key, t);`: not all that get a name. A test whether the value
+ * is there, or in the list already, leaves none out.
+ */
 function isLeftOut(put: ts.Node, id: ts.Node): boolean {
   const branch = ts.findAncestor(put, (at) => ts.isFunctionLike(at) || ts.isIfStatement(at));
-  return branch !== undefined && ts.isIfStatement(branch) && !within(id, branch);
+  if (!branch || !ts.isIfStatement(branch) || branch.elseStatement || within(id, branch))
+    return false;
+  const isValue = (at: ts.Node): boolean =>
+    ts.isIdentifier(at) &&
+    at.text === id.getText() &&
+    !(ts.isPropertyAccessExpression(at.parent) && at.parent.expression === at);
+  return !someWithin(branch.expression, isValue);
 }
 
 /** The value of a constant. */
