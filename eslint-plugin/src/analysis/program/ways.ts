@@ -102,6 +102,38 @@ export function isStraight(site: ts.Node, caller: ts.Node): boolean {
   return true;
 }
 
+/**
+ * `end(); …; use();`: whether whoever comes to the second of two places has been at the first.
+ *
+ * @param holds a test of which it makes no difference that it fails
+ */
+export function isAlwaysBefore(
+  first: ts.Node,
+  then: ts.Node,
+  holds: (test: ts.Expression) => boolean = () => false,
+): boolean {
+  if (first.end > then.pos) return false;
+  for (let at = first; ; at = at.parent) {
+    const { parent } = at;
+    const isAround = within(then, parent);
+    if (ts.isSourceFile(parent)) return isAround;
+    if (ts.isIfStatement(parent) && at !== parent.expression) {
+      if (isAround || parent.elseStatement || !holds(parent.expression)) return false;
+    } else if (ts.isConditionalExpression(parent) && at !== parent.condition) return false;
+    else if (isAround) return !ts.isCaseBlock(parent) && !ts.isTryStatement(parent);
+    else if (!isSurelyRun(parent, at)) return false;
+  }
+}
+
+/** Whether all of a construct has run where it has, as far as one of its parts goes. */
+function isSurelyRun(whole: ts.Node, part: ts.Node): boolean {
+  if (ts.isFunctionLike(whole) || ts.isCaseClause(whole) || ts.isCatchClause(whole)) return false;
+  if (ts.isIterationStatement(whole, false)) return ts.isDoStatement(whole);
+  if (ts.isTryStatement(whole) && part === whole.tryBlock)
+    return whole.catchClause === undefined || leaves(whole.catchClause.block);
+  return !isSkipped(whole, part);
+}
+
 /** The `f()` of `a && f()`. */
 const isSkipped = (whole: ts.Node, part: ts.Node): boolean =>
   ts.isBinaryExpression(whole) &&
