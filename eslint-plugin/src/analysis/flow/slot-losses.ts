@@ -17,6 +17,7 @@ import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { accessesByName } from "../program/field-index.ts";
 import type { Problem } from "./flow.ts";
 import { givesOthers, givesPart } from "../lists/left-out.ts";
+import { isGoneWithDevice } from "../objects/gone-devices.ts";
 import type { LostStore } from "../lists/lost-stores.ts";
 import { asksForDevice, takesDevice } from "../trails/made-again.ts";
 import { reach } from "../objects/class-reach.ts";
@@ -25,13 +26,7 @@ import { mayLackScope } from "../scopes/open-scopes.ts";
 import { isDetaching, isKeptForGood } from "../transfer/keeps.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { storesOf } from "../program/pattern-stores.ts";
-import {
-  isCalledInLoop,
-  isForLoss,
-  isOffered,
-  runsOften,
-  surelyRunsOften,
-} from "../trails/runs-often.ts";
+import { isCalledInLoop, isOffered, runsOften, surelyRunsOften } from "../trails/runs-often.ts";
 import { isHolder, type Owner } from "../../owner.ts";
 import type { Session } from "../session.ts";
 import { mayEndByOtherName } from "./other-names.ts";
@@ -167,9 +162,10 @@ const callsNamedIn = (fn: ts.Node, name: string): boolean =>
   someWithin(fn, (at) => ts.isCallExpression(at) && calleeNameNode(at)?.text === name);
 
 /** `recover() { … requestDevice(); this.buffer = null; }`: it is gone with the device before. */
-const isOfNewDevice = (session: Session, { owned }: Slot, node: ts.Node): boolean => {
+const isOfNewDevice = (session: Session, { owned, makes }: Slot, node: ts.Node): boolean => {
   const home = owned.owner.policy === "generic" ? enclosingFunction(node) : undefined;
-  return home !== undefined && (isForLoss(home) || asksForDevice(session, home, node));
+  if (!home) return false;
+  return isGoneWithDevice(session, node, makes) || asksForDevice(session, home, node);
 };
 
 /** `this.device.destroy(); this.buffer = null;`, `this.device = device; …`: gone with its device. */

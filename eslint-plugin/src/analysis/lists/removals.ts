@@ -6,7 +6,6 @@
 import ts from "typescript";
 import { isAnything } from "../../owner.ts";
 import { functionHanded } from "../program/callee.ts";
-import { nameOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { containerMethod, puts } from "../program/containers.ts";
 import {
@@ -16,6 +15,7 @@ import {
   objectOwnsElements,
   ownsElements,
 } from "../objects/ended-elements.ts";
+import { isGoneWithDevice } from "../objects/gone-devices.ts";
 import { isMadeToEnd } from "../objects/left-fields.ts";
 import { referencesTo } from "../program/references.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
@@ -77,7 +77,8 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
   const lent = found.owned.owner.policy === "generic" && !local;
   if (lent && !isFilled(session, found.container) && !ownsElements(session, found.container))
     return null;
-  if (isAtHand(session, found) || isOfLost(found) || isUnpacked(found.container)) return null;
+  if (isAtHand(session, found) || isOfLost(session, found) || isUnpacked(found.container))
+    return null;
   if (isShared(session, found.container) && endsBefore(session, node)) return null;
   const isKept = mentionedElsewhere(session, found) || isKeptTwice(session, found);
   return isKept ? null : { ...found, local };
@@ -251,9 +252,11 @@ function isAtHand({ oracle }: Session, { kind, node, owned }: Found): boolean {
 }
 
 /** `loseDevice() { this.buffers.clear(); }`: what a lost device made is gone with it. */
-const isOfLost = ({ node, owned }: Found): boolean =>
-  owned.owner.policy === "generic" &&
-  /^(on_?)?lose|[lL]ost([A-Z]|$)/.test(nameOf(enclosingFunction(node) ?? node) ?? "");
+function isOfLost(session: Session, { node, owned, container }: Found): boolean {
+  if (owned.owner.policy !== "generic") return false;
+  const isNamed = ts.isIdentifier(container) || ts.isPropertyAccessExpression(container);
+  return isGoneWithDevice(session, node, isNamed ? putInto(session, container) : []);
+}
 
 /** Whether a field holds what its class made; who gives something to a list may want it back. */
 function isFilled(session: Session, container: ts.Expression): boolean {

@@ -8,14 +8,13 @@ import ts from "typescript";
 import { enclosingFunction } from "../transfer/fate.ts";
 import type { LostEntry } from "./lost-entries.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
-import { isForLoss, runsOften } from "../trails/runs-often.ts";
-import { callSitesOf } from "../program/call-sites.ts";
+import { isGoneWithDevice } from "../objects/gone-devices.ts";
+import { runsOften } from "../trails/runs-often.ts";
 import { isEndedByName } from "../flow/slots.ts";
 import { samePlace } from "../program/same-place.ts";
 import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
 import {
-  hasBody,
   isNullish,
   isTarget,
   memberName,
@@ -55,7 +54,8 @@ function lostBy(
   properties: readonly ts.ObjectLiteralElementLike[],
 ): LostEntry[] {
   const home = enclosingFunction(record);
-  if (!home || !outlives(session, record, home) || isAfterLoss(session, home)) return [];
+  if (!home || !outlives(session, record, home)) return [];
+  if (isGoneWithDevice(session, record, [])) return [];
   return properties.flatMap((property) => {
     const given = givenTo(property);
     if (!given || !property.name || ts.isComputedPropertyName(property.name)) return [];
@@ -71,12 +71,6 @@ function lostBy(
       ? [{ call: value, table: `${record.getText()}.${key}`, owned }]
       : [];
   });
-}
-
-/** Whether a function is run when a device is lost, and all that it made with it. */
-function isAfterLoss({ oracle }: Session, home: ts.Node): boolean {
-  const callers = hasBody(home) ? callSitesOf(oracle, home, "program").calls : [];
-  return [home, ...callers.map(enclosingFunction)].some((fn) => fn && isForLoss(fn));
 }
 
 /** What a field of a record is filled with, where all of it is made for the record. */

@@ -8,6 +8,7 @@ import { callsByProperty, callSitesOf, memberOfScript, nameOf } from "../program
 import { functionValue, handedTo, isEventHandler } from "../transfer/callbacks.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isExported } from "../program/exported.ts";
+import { isForLoss } from "../objects/gone-devices.ts";
 import { isCalledThrough } from "../scopes/layer-calls.ts";
 import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
@@ -250,13 +251,6 @@ function isForFirst(site: ts.Node, caller: ts.Node | undefined): boolean {
   const test = ts.findAncestor(site, (n) => n === caller || ts.isIfStatement(n));
   if (!test || !ts.isIfStatement(test) || !within(site, test.thenStatement)) return false;
   return /^!(this\.)?[\w#$]+$|^[\w#$.]+ ?={2,3} ?(null|undefined)$/.test(test.expression.getText());
-}
-
-/** `device.lost.then(() => this.init())`: what there was before is gone with its device. */
-export function isForLoss(caller: ts.Node): boolean {
-  const host = handedTo(caller);
-  const on = host && ts.isPropertyAccessExpression(host.expression) && host.expression.expression;
-  return on !== undefined && on !== false && /(^|\.)lost$/.test(on.getText());
 }
 
 /** `if (type === "init") await setUp();`: what starts a worker comes once. */
