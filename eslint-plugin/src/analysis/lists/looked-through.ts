@@ -17,6 +17,7 @@ import {
   within,
 } from "../program/syntax.ts";
 import { enclosingFunction, fateOf, loopOver, type Fate } from "../transfer/fate.ts";
+import { isSettled, looksAtSettled } from "./settled-results.ts";
 import { isCompared, onlyLooks } from "../transfer/looked-at.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
@@ -53,6 +54,7 @@ export function looksThrough(
         ? looksAtAll(session, fate, follow)
         : onlyLooksAt(effect);
     case "argument":
+      if (isSettled(node)) return looksAtSettled(session, node, follow);
       return isGathered(node) ? follow(node) : isLent(session, mention, node);
     case "bound":
       return ts.isVariableDeclaration(node) && !isUsing(node) && eachName(session, node, follow);
@@ -96,7 +98,7 @@ function looksAtAll(session: Session, { member, node }: Fate, follow: Follow): b
 
 /** `Promise.all(xs)`, which gives the same values. */
 const isGathered = (node: ts.Node): node is ts.CallExpression =>
-  ts.isCallExpression(node) && /^Promise\.(all|allSettled)$/.test(node.expression.getText());
+  ts.isCallExpression(node) && node.expression.getText() === "Promise.all";
 
 /** Whether a call only looks at what it is given; who hears of an event may do anything to it. */
 const isLent = (session: Session, given: ts.Expression, call: ts.Node): boolean =>
