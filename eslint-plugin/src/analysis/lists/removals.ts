@@ -25,6 +25,7 @@ import { looksAtEntry, onlyLooks } from "../transfer/looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isView, putInto, wholeOf } from "./inner-lists.ts";
+import { isRejected } from "./rejected-entries.ts";
 import { isKeptTwice } from "./kept-twice.ts";
 import { endsOtherKey, isOfOtherKey } from "./other-keys.ts";
 import { looksInLoop, looksThrough } from "./looked-through.ts";
@@ -79,6 +80,8 @@ export function removalAt(session: Session, node: ts.Node): Removal | null {
     return null;
   if (isAtHand(session, found) || isOfLost(session, found) || isUnpacked(found.container))
     return null;
+  const key = keyOf(found);
+  if (key && isRejected(session, node, found.container, key)) return null;
   if (isShared(session, found.container) && endsBefore(session, node)) return null;
   const isKept = mentionedElsewhere(session, found) || isKeptTwice(session, found);
   return isKept ? null : { ...found, local };
@@ -237,18 +240,25 @@ function isRef({ oracle }: Session, id: ts.Identifier): boolean {
  * `all.delete(job)`, `delete all[job.id]`, where `job` is of what `all` holds: who takes it out
  * has it in hand, and it may be its own end that does so, as in `new Job((id) => all.delete(id))`.
  */
-function isAtHand({ oracle }: Session, { kind, node, owned }: Found): boolean {
+function isAtHand({ oracle }: Session, found: Found): boolean {
+  const { kind, node, owned } = found;
   if (kind !== "deleted" || owned.owner.policy !== "generic" || ts.isBinaryExpression(node))
     return false;
   const fn = enclosingFunction(node);
   const made = fn && handedTo(fn);
   if (made && ts.isNewExpression(made) && oracle.ownedAt(made)?.owner === owned.owner) return true;
-  const key = ts.isCallExpression(node)
-    ? node.arguments[0]
-    : ts.isElementAccessExpression(node.expression) && node.expression.argumentExpression;
+  const key = keyOf(found);
   if (!key) return false;
   const at = oracle.ownedAt(ts.isPropertyAccessExpression(key) ? key.expression : key);
   return at?.shape === "one" && at.owner === owned.owner;
+}
+
+/** The `key` of `all.delete(key)` and `delete all[key]`. */
+function keyOf({ kind, node }: Found): ts.Expression | undefined {
+  if (kind !== "deleted" || ts.isBinaryExpression(node)) return undefined;
+  if (ts.isCallExpression(node)) return node.arguments[0];
+  const { expression } = node;
+  return ts.isElementAccessExpression(expression) ? expression.argumentExpression : undefined;
 }
 
 /** `loseDevice() { this.buffers.clear(); }`: what a lost device made is gone with it. */
