@@ -148,7 +148,11 @@ export class Register {
     if (first !== undefined) this.#become(first);
     this.#saved.length = 0; // !
   }
-  [Symbol.dispose](): void { this.#now.dispose(); for (const s of this.#saved) s.dispose(); this.#saved.length = 0; }
+  [Symbol.dispose](): void {
+    this.#now.dispose();
+    for (const s of this.#saved) s.dispose();
+    this.#saved.length = 0;
+  }
 }
 `,
 );

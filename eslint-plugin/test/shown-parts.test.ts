@@ -125,7 +125,9 @@ finds(
 import { type Tensor } from "tenure";
 export class Alarm implements Disposable {
   private readonly peaks = new Map<string, Tensor>();
-  constructor(on: (f: (x: { gauge: string; levels: Tensor }) => void) => void) { on((f) => void this.note(f)); }
+  constructor(on: (f: (x: { gauge: string; levels: Tensor }) => void) => void) {
+    on((f) => void this.note(f));
+  }
   private note({ gauge, levels }: { gauge: string; levels: Tensor }): void {
     const peak = levels.max(); // !
     const before = this.peaks.get(gauge);

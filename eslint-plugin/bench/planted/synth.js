@@ -74,7 +74,7 @@ function createOscillator(tables, shape, hz) {
   };
 }
 
-/** Takes `attack` blocks to rise and `release` to fall. @param {number} attack @param {number} release */
+/** Takes blocks to rise and to fall. @param {number} attack @param {number} release */
 function createEnvelope(attack, release) {
   using steps = arange(1, BLOCK + 1);
   const ramp = steps.div(BLOCK);
@@ -247,7 +247,7 @@ function createRig({ shape, cutoff, polyphony }) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    /** The blocks of a song, each until the next one. @param {NoteEvent[]} song @param {number} length */
+    /** Its blocks, each until the next one. @param {NoteEvent[]} song @param {number} length */
     *perform(song, length) {
       for (let at = 0; at < length; at++) {
         for (const event of song) if (event.at === at) voices.play(event);

@@ -24,7 +24,8 @@ export function factsBetween(from: Segment, to: Segment): Fact[] {
   while (ts.isParenthesizedExpression(leaf) || (ts.isBinaryExpression(leaf) && isLogical(leaf)))
     leaf = ts.isParenthesizedExpression(leaf) ? leaf.expression : leaf.right;
   const truth = polarity(leaf, to.first);
-  if (ts.isAwaitExpression(leaf)) leaf = unparen(leaf.expression) as ts.Expression; // `(await p)?.x`
+  // `(await p)?.x`
+  if (ts.isAwaitExpression(leaf)) leaf = unparen(leaf.expression) as ts.Expression;
   if (truth === undefined) return [];
   if (truth === "null" || truth === "present") {
     const field = fieldOf(leaf);

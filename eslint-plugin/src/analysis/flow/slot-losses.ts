@@ -168,7 +168,7 @@ const isOfNewDevice = (session: Session, { owned, makes }: Slot, node: ts.Node):
   return isGoneWithDevice(session, node, makes) || asksForDevice(session, home, node);
 };
 
-/** `this.device.destroy(); this.buffer = null;`, `this.device = device; …`: gone with its device. */
+/** `this.device.destroy(); this.b = null;`, `this.device = device; …`: gone with its device. */
 function goesWithItsDevice(session: Session, { owned, makes }: Slot, node: ts.Node): boolean {
   const home = owned.owner.policy === "generic" ? enclosingFunction(node) : undefined;
   if (!home || makes.some((made) => isDevice(session, made))) return false;

@@ -1,7 +1,7 @@
 /**
- * Other keys: whether what stands beside `map.delete(key)` speaks of another entry: `map.get(other)`,
- * or `this.drop(other)`, which does all it does to its own key. It has not ended what leaves the
- * table. Used by `removals.ts`.
+ * Other keys: whether what stands beside `map.delete(key)` speaks of another entry, as
+ * `map.get(other)` does, or `this.drop(other)`, which does all it does to its own key. It has not
+ * ended what leaves the table. Used by `removals.ts`.
  */
 import ts from "typescript";
 import { samePlace } from "../program/same-place.ts";

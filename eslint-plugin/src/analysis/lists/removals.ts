@@ -27,6 +27,7 @@ import type { Owned } from "../program/oracle.ts";
 import { isView, putInto, wholeOf } from "./inner-lists.ts";
 import { isRejected } from "./rejected-entries.ts";
 import { isKeptTwice } from "./kept-twice.ts";
+import { endsBefore } from "./ended-first.ts";
 import { endsOtherKey, isOfOtherKey } from "./other-keys.ts";
 import { looksInLoop, looksThrough } from "./looked-through.ts";
 import { visitVerb } from "../flow/mention-events.ts";
@@ -318,31 +319,6 @@ function takesOneOfAll(mention: ts.Expression, { kind }: Found): boolean {
 /** `for (const part of this)`, `[...this]`: what the object has its own iterator for. */
 const goesOverThis = ({ kind, parent }: ts.Node): boolean =>
   kind === ts.SyntaxKind.ThisKeyword && (ts.isForOfStatement(parent) || ts.isSpreadElement(parent));
-
-/** `t.dispose(); order.pop();`: what a function ends first may be what it takes out then. */
-function endsBefore(session: Session, node: ts.Node): boolean {
-  const ends = (at: ts.Node): boolean =>
-    at.pos < node.pos &&
-    ts.isIdentifier(at) &&
-    session.oracle.ownedAt(at) !== null &&
-    session.transfer(at).effect === "disposes" &&
-    !isPassing(session, at);
-  return someWithin(enclosingFunction(node) ?? node, ends);
-}
-
-/** `const half = x.slice(0, 2); …; half.dispose();`: a value that no list has ever had. */
-function isPassing(session: Session, id: ts.Identifier): boolean {
-  const made = session.oracle.declarationAt(id);
-  if (!made || !ts.isVariableDeclaration(made) || !ts.isIdentifier(made.name)) return false;
-  const home = enclosingFunction(made);
-  const value = made.initializer;
-  if (!home || home !== enclosingFunction(id) || !value) return false;
-  if (!ts.isCallExpression(unwrap(value)) || session.freshness(value) !== "fresh") return false;
-  return referencesTo(session.oracle, made, made.name, home).every((at) => {
-    const { effect } = session.transfer(at);
-    return at === made.name || onlyLooksAt(effect) || effect === "disposes";
-  });
-}
 
 /** `const kept = xs.filter((x) => x.size > 1); xs.splice(0, xs.length, ...kept);` */
 function keepsInPlace(session: Session, list: ts.Expression, { node }: Found): boolean {

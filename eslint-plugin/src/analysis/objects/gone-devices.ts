@@ -43,7 +43,7 @@ interface Asked {
   seen: Set<ts.Node>;
 }
 
-/** `device.lost.then(() => …)`, `gpu.onDeviceLost(() => …)`: a function for when a device is lost. */
+/** `device.lost.then(() => …)`, `gpu.onDeviceLost(() => …)`: for when a device is lost. */
 export const isForLoss = (fn: ts.Node): boolean => isForLossAs(fn) || tellsOfLoss(eventOf(fn));
 
 /** The same of the name of a function, `device.lost.then(this.forget)`. */
