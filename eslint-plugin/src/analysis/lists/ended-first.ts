@@ -33,4 +33,3 @@ function isPassing(session: Session, id: ts.Identifier): boolean {
     return at === made.name || onlyLooksAt(effect) || effect === "disposes";
   });
 }
-
