@@ -8,6 +8,7 @@ import { isExported } from "../program/exported.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { guarded, onlyUsed } from "./fresh-variables.ts";
+import { isEndKept } from "../transfer/run-ends.ts";
 import { givesAway } from "../transfer/gives-away.ts";
 import { joinAll } from "./join.ts";
 import { isMadeInLoop } from "./made-in-loops.ts";
@@ -143,7 +144,7 @@ export function resultFreshness(
   });
   return joinAll(
     values.map((v) => {
-      if (isKept(session, fn, v)) return "unknown";
+      if (isKept(session, fn, v) || isEndKept(session, fn, v)) return "unknown";
       const found = guarded(session, v);
       const isNew = found === "mixed" && isMadeInLoop(session, v);
       return isNew || (found !== "fresh" && givesAway(session, fn, v)) ? "fresh" : found;

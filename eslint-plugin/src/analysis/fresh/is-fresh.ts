@@ -10,6 +10,7 @@ import { isPresenceFilter } from "../program/containers.ts";
 import { functionHanded } from "../program/callee.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { partFreshness } from "./fresh-parts.ts";
+import { isKept } from "./fresh-results.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "../transfer/holding.ts";
 import { holdsNothing } from "../objects/holds-nothing.ts";
@@ -18,6 +19,7 @@ import { isMadeByAll } from "./made-by-all.ts";
 import { keptBy, scopeCallback } from "../transfer/keeps.ts";
 import { endedByOthers } from "../transfer/made-with.ts";
 import { nameGates } from "../program/names.ts";
+import { isEndedByGiven } from "../transfer/run-ends.ts";
 import { isBoundElsewhere, isOwedResult, lastsAsProgram } from "../transfer/owed.ts";
 import type { Callee, Owned } from "../program/oracle.ts";
 import type { Freshness, Session } from "../session.ts";
@@ -176,12 +178,13 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   if (callee.body) {
     if (owned.shape !== "one" && mayHold(session, callee.body, owner)) return "unknown";
     const found = session.summary(callee.body).result;
+    if (found === "fresh") return isEndedByGiven(session, call, callee.body) ? "unknown" : found;
     const handedBack =
       found === "borrowed" ? returnedArgument(session, call, callee.body) : undefined;
     if (handedBack) return freshness(session, handedBack);
     const isOpen = found === "unknown" || found === "mixed";
     if (isOpen && owned.shape === "record" && joinsFresh(session, call, callee.body))
-      return "fresh";
+      return isEndedByGiven(session, call, callee.body) ? "unknown" : "fresh";
     if (found === "unknown" && isAnything(owner) && isSurelyOwed(session, call, callee, owned))
       return "fresh";
     return found === "unknown" && owner.calls === "fresh" && !mayBeStored(callee)
@@ -270,6 +273,8 @@ function joinsFresh(session: Session, call: CallLike, body: FunctionWithBody): b
     if (!effect || effect.disposes || !argument || ts.isIdentifier(argument)) return false;
     return session.freshness(argument) === "fresh";
   };
+  const isNew = (value: ts.Expression): boolean =>
+    session.freshness(value) === "fresh" && !isKept(session, body, value);
   const returns = oracle.facts.of(body, returnsOf).map(unwrap);
   return (
     returns.length > 0 &&
@@ -278,8 +283,7 @@ function joinsFresh(session: Session, call: CallLike, body: FunctionWithBody): b
       const values = valuesOf(literal).map(unwrap);
       const owned = values.filter((v) => oracle.ownedAt(v));
       return (
-        values.length === literal.properties.length &&
-        owned.every((v) => session.freshness(v) === "fresh" || isGiven(v))
+        values.length === literal.properties.length && owned.every((v) => isNew(v) || isGiven(v))
       );
     })
   );
