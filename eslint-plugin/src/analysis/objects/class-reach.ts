@@ -3,17 +3,18 @@
  * wherever a class is asked what its endings and fills do.
  */
 import ts from "typescript";
-import { putValues, puts } from "../program/containers.ts";
+import { putValues } from "../program/containers.ts";
 import type { Oracle } from "../program/oracle.ts";
-import { memberName, someWithin, unwrap } from "../program/syntax.ts";
+import { memberName, someWithin, unwrap, valuesOf } from "../program/syntax.ts";
 import { returnsOf } from "../transfer/fate.ts";
+import { keepsGiven } from "../transfer/kept-ends.ts";
 import { lineage } from "./holders.ts";
 import { assigns, fieldOfThis, mentionsIn } from "./members.ts";
 
 /**
  * Some members and every method of the class and its bases they call, directly or not, with
  * functions that are put into a field they speak of: `this.#end = () => { … }`,
- * `this.ends.push(() => { … })`.
+ * `this.ends.push(() => { … })`, `this.store.add({ dispose: () => { … } })`.
  */
 export function reach(
   oracle: Oracle,
@@ -70,6 +71,14 @@ interface Named {
 const isFunction = (node: ts.Node): node is ts.ArrowFunction | ts.FunctionExpression =>
   ts.isArrowFunction(node) || ts.isFunctionExpression(node);
 
+/** Those of `{ dispose: () => … }`, and of `toDisposable(() => …)`. */
+function functionsIn(value: ts.Expression): readonly ts.Node[] {
+  if (ts.isCallExpression(value)) return value.arguments.map(unwrap).filter(isFunction);
+  if (!ts.isObjectLiteralExpression(value)) return [];
+  const methods = value.properties.filter((p) => ts.isMethodDeclaration(p));
+  return [...methods, ...valuesOf(value).map(unwrap).filter(isFunction)];
+}
+
 /** The functions that a class puts into its fields and lists in them, by the name of the field. */
 function functionsInFields(node: ts.ClassLikeDeclaration): readonly Named[] {
   const found: Named[] = [];
@@ -88,8 +97,12 @@ function functionsInFields(node: ts.ClassLikeDeclaration): readonly Named[] {
     if (field && assigns(inner)) note(field.name.text, inner.right);
     const target = ts.isCallExpression(inner) ? inner.expression : undefined;
     const list = target && ts.isPropertyAccessExpression(target) && fieldOfThis(target.expression);
-    if (list && ts.isCallExpression(inner) && puts(target.name.text))
-      for (const value of putValues(target.name.text, inner.arguments)) note(list.name.text, value);
+    if (list && ts.isCallExpression(inner) && keepsGiven(target.name.text))
+      for (const value of putValues(target.name.text, inner.arguments)) {
+        note(list.name.text, value);
+        for (const method of functionsIn(unwrap(value)))
+          found.push({ name: list.name.text, method });
+      }
     ts.forEachChild(inner, visit);
   };
   node.members.forEach(visit);
