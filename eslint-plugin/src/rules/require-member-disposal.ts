@@ -52,6 +52,7 @@ import {
   sharedElsewhere,
   type Member,
 } from "../analysis/objects/members.ts";
+import { isEndRunBy } from "../analysis/objects/kept-fields.ts";
 import { isResult } from "../analysis/objects/results.ts";
 import { fieldsGivenOrMade } from "../analysis/transfer/given-or-made.ts";
 import { dueAt } from "../analysis/objects/pauses.ts";
@@ -266,6 +267,7 @@ function checkClass(
     }
     if ([...reached].some((method) => mentionsField(file.facts, method, m.name))) continue;
     if (endByGetter(file.session, node, reached, m)) continue;
+    if (isEndRunBy(file.session, m, reached)) continue;
     if (leftToBase(file.session, node, m.name, reached) || endedLater(node, m)) continue;
     if (taken.includes(m) && isSetBy(file.facts, node, m.name, reached)) continue;
     if (isAnything(m.owned.owner) && isHandled(file.session, node, m.name)) continue;

@@ -7,6 +7,7 @@ import { isInStatic } from "../program/class-makers.ts";
 import { endlessMembers, goesWithDevice, isDevice } from "../objects/endings.ts";
 import { isEndedSomewhere } from "./endless-values.ts";
 import { isOfferedByName } from "../program/entry-points.ts";
+import { isEndRunBy } from "../objects/kept-fields.ts";
 import { isKeptToTheEnd } from "../objects/left-behind.ts";
 import { isMadeAgain, onlyGrows } from "./made-again.ts";
 import type { Member } from "../objects/members.ts";
@@ -20,9 +21,12 @@ import { baseOf } from "../program/syntax.ts";
 export function membersDueAnEnd(
   session: Session,
   node: ts.ClassLikeDeclaration,
-  members: readonly Member[],
+  kept: readonly Member[],
   always: boolean,
 ): readonly Member[] {
+  const isRun = (m: Member): boolean => isEndRunBy(session, m, new Set(node.members));
+  const members = kept.filter((m) => !isRun(m));
+  if (members.length === 0) return [];
   const isGeneric = members[0]!.owned.owner.policy === "generic";
   if (isGeneric ? goesWithDevice(session, node) : baseOf(node)) return [];
   if (always && !baseOf(node)) {
