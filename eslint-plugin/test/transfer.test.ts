@@ -75,6 +75,7 @@ const expected: [code: string, ...effects: string[]][] = [
   ["ts.pop();", "unknown"],
   ["console.log(ts[0]);", "enters"],
   ["for (const x of ts) console.log(x.size);", "visits"],
+  ["for (using row of t) console.log(row.size);", "borrows"],
   ["console.log(ts.length);", "nothing"],
 ];
 for (const [code, ...effects] of expected)

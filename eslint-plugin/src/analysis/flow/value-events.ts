@@ -197,7 +197,8 @@ function loopVariable(
   node: ts.Node,
 ): void {
   const { expression } = loop;
-  const isOther = ts.isCallExpression(unwrap(expression)) || !session.oracle.ownedAt(expression);
+  const owned = session.oracle.ownedAt(expression);
+  const isOther = ts.isCallExpression(unwrap(expression)) || (owned?.shape ?? "one") === "one";
   const fresh =
     cell.kind !== "using" && isOther && elementFreshness(session, expression) === "fresh";
   if (fresh && cell.fields)

@@ -12,6 +12,7 @@ import { isEndKept } from "../transfer/run-ends.ts";
 import { givesAway } from "../transfer/gives-away.ts";
 import { joinAll } from "./join.ts";
 import { isMadeInLoop } from "./made-in-loops.ts";
+import { makesParts } from "../transfer/keeps.ts";
 import type { Oracle } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Freshness, Session } from "../session.ts";
@@ -31,12 +32,12 @@ import { areApart } from "../program/ways.ts";
 
 /**
  * What each turn of a `for … of` gets: from a generator with a body what it yields and lets go;
- * from an owner, such as a data loader, what stays the owner's; from an iterator that a function is
+ * from a tensor a new row; from an owner, such as a data loader, what stays the owner's; from an iterator that a function is
  * given what all its callers give; from anything else what it holds.
  */
 export function elementFreshness(session: Session, iterated: ts.Expression): Freshness {
   const owned = session.oracle.ownedAt(iterated);
-  if (owned?.shape === "one") return "borrowed";
+  if (owned?.shape === "one") return makesParts(session, iterated, owned) ? "fresh" : "borrowed";
   const call = unwrap(iterated);
   if (!owned && ts.isIdentifier(call)) return givenFreshness(session, call);
   const callee = ts.isCallExpression(call) ? session.oracle.callee(call) : undefined;

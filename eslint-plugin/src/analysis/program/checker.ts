@@ -104,9 +104,13 @@ export class Checker implements Questions {
     }
     return names;
   }
-  /** Whether an expression gives an object and no primitive, a number, who knows what, or null. */
-  gives(node: ts.Node, kind: keyof typeof kinds): boolean {
+  /**
+   * Whether an expression gives an object and no primitive, a number, who knows what, or null; or
+   * one thing with elements, which a loop can go through.
+   */
+  gives(node: ts.Node, kind: keyof typeof kinds | "elements"): boolean {
     const type = this.presentTypeAt(node);
+    if (kind === "elements") return !type.isUnion() && hasWellKnown(type, "iterator");
     const all = type.isUnion() && kind === "object" ? type.types : [type];
     return all.every((t) => (t.flags & kinds[kind]) !== 0);
   }
@@ -232,3 +236,13 @@ export function isReadable(program: ts.Program, file: ts.SourceFile): boolean {
     checker.getNeverType().flags === ts.TypeFlags.Never
   );
 }
+
+/** Whether a type has the member of a well-known symbol; union members must be asked one by one. */
+export const hasWellKnown = (
+  type: ts.Type,
+  name: "dispose" | "asyncDispose" | "iterator",
+): boolean =>
+  type.getProperties().some(({ escapedName }) => {
+    const written = escapedName as string;
+    return written === `__@${name}` || written.startsWith(`__@${name}@`);
+  });

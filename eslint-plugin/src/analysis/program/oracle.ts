@@ -8,7 +8,7 @@ import type { CalleeSpecifier, Owner, ResolvedSettings } from "../../owner.ts";
 import { resolveCallee, type Callee } from "./callee.ts";
 import { callsNamed } from "./call-index.ts";
 import { calleeSymbol, ownedByArguments, startsUnowned, type CalledContext } from "./called.ts";
-import { Checker } from "./checker.ts";
+import { Checker, hasWellKnown } from "./checker.ts";
 import {
   annotatedResult,
   boundOf,
@@ -21,7 +21,7 @@ import {
 import type { Facts } from "./facts.ts";
 import { Holders } from "../objects/holders.ts";
 import { takenByUses, takenFor } from "../untyped/mixed.ts";
-import { hasWellKnown, Ownership, single, typeNames, type Owned } from "./ownership.ts";
+import { Ownership, single, typeNames, type Owned } from "./ownership.ts";
 import { nameMatches, Packages } from "./packages.ts";
 import { ownedByParts } from "../fresh/parts.ts";
 import { holdsPlain, isPlain } from "./plain.ts";

@@ -6,7 +6,7 @@
  */
 import ts from "typescript";
 import type { Owner, ResolvedSettings, Specifier } from "../../owner.ts";
-import type { Checker } from "./checker.ts";
+import { hasWellKnown, type Checker } from "./checker.ts";
 import type { Packages } from "./packages.ts";
 
 /**
@@ -322,10 +322,3 @@ const isPlainObject = (declaration: ts.Declaration): boolean =>
   ts.isMappedTypeNode(declaration) ||
   ts.isObjectLiteralExpression(declaration) ||
   ts.isInterfaceDeclaration(declaration);
-
-/** Whether a type has the member of a well-known symbol; union members must be asked one by one. */
-export const hasWellKnown = (type: ts.Type, name: "dispose" | "asyncDispose"): boolean =>
-  type.getProperties().some(({ escapedName }) => {
-    const written = escapedName as string;
-    return written === `__@${name}` || written.startsWith(`__@${name}@`);
-  });

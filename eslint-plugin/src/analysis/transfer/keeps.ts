@@ -131,3 +131,7 @@ export const isAttached = ({ oracle }: Session, call: ts.Node): boolean =>
 /** `p.grad = g`: a property whose every read is fresh keeps an alias of what it is given. */
 export const storesAlias = (owner: Owner, left: ts.Expression): boolean =>
   ts.isPropertyAccessExpression(left) && owner.freshProperties.includes(left.name.text);
+
+/** `for (using row of t)`: whether a loop through one value gets new ones, and leaves that alone. */
+export const makesParts = ({ oracle }: Session, node: ts.Node, { owner, shape }: Owned): boolean =>
+  shape === "one" && owner.calls === "fresh" && oracle.gives(node, "elements");

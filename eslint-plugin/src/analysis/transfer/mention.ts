@@ -26,7 +26,7 @@ import { hasBody, isTarget, isUsing, someWithin, unwrap } from "../program/synta
 import type { CallLike, FunctionWithBody } from "../program/syntax.ts";
 import { namesDescriptor } from "./made-with.ts";
 import { onlyLooksAt, transfer, type Effect, type Mention } from "./transfer.ts";
-import { storesAlias } from "./keeps.ts";
+import { makesParts, storesAlias } from "./keeps.ts";
 
 /** What a mention does to the value, and the construct that does it. */
 export interface Transfer {
@@ -108,6 +108,9 @@ class Described implements Mention {
     if (!ts.isObjectBindingPattern(name) || isLoose(this.#owned.owner)) return false;
     const names = boundNames(name, this.fate.node as ts.VariableDeclaration);
     return names.every(({ id }) => this.#session.oracle.ownedAt(id) === null);
+  }
+  get parting(): boolean {
+    return makesParts(this.#session, this.#node, this.#owned);
   }
   get promise(): boolean {
     return isPromiseMember(this.fate.member);

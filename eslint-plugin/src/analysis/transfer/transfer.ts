@@ -57,6 +57,8 @@ export interface Mention {
   readonly parted: boolean;
   /** For `bound`: a pattern that takes plain parts of it, such as its shape. */
   readonly unpacked: boolean;
+  /** For `iterated`: one value, which makes a new one for each turn. */
+  readonly parting: boolean;
   /** `then` and its like. */
   readonly promise: boolean;
   /** `x[Symbol.dispose]()`. */
@@ -194,6 +196,12 @@ export const mentions: readonly Row[] = [
   { kind: "assigned", when: (m) => m.left === "alias", effect: "borrows", example: "p.grad = t" },
   { kind: "assigned", when: (m) => m.left === "place", effect: "stores", example: "this.x = t" },
   { kind: "assigned", effect: "aliases", example: "other = t" },
+  {
+    kind: "iterated",
+    when: (m) => m.parting,
+    effect: "borrows",
+    example: "for (using row of t) use(row)",
+  },
   { kind: "iterated", effect: "visits", example: "for (const x of ts) use(x)" },
   {
     kind: "operand",
