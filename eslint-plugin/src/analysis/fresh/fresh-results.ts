@@ -32,8 +32,8 @@ import { areApart } from "../program/ways.ts";
 
 /**
  * What each turn of a `for … of` gets: from a generator with a body what it yields and lets go;
- * from a tensor a new row; from an owner, such as a data loader, what stays the owner's; from an iterator that a function is
- * given what all its callers give; from anything else what it holds.
+ * from a tensor a new row; from an owner, such as a data loader, what stays the owner's; from an
+ * iterator that a function is given what all its callers give; from anything else what it holds.
  */
 export function elementFreshness(session: Session, iterated: ts.Expression): Freshness {
   const owned = session.oracle.ownedAt(iterated);

@@ -132,6 +132,6 @@ export const isAttached = ({ oracle }: Session, call: ts.Node): boolean =>
 export const storesAlias = (owner: Owner, left: ts.Expression): boolean =>
   ts.isPropertyAccessExpression(left) && owner.freshProperties.includes(left.name.text);
 
-/** `for (using row of t)`: whether a loop through one value gets new ones, and leaves that alone. */
+/** `for (using row of t)`: whether a loop through one value gets new ones, and leaves it alone. */
 export const makesParts = ({ oracle }: Session, node: ts.Node, { owner, shape }: Owned): boolean =>
   shape === "one" && owner.calls === "fresh" && oracle.gives(node, "elements");
