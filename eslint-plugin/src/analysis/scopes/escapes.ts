@@ -5,12 +5,13 @@
  */
 import ts from "typescript";
 import { markOf, type FreshValue } from "../fresh/consume.ts";
+import { isCarriedOut } from "./carried.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { puts } from "../program/containers.ts";
 import { functionHanded } from "../program/callee.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import type { Problem } from "../flow/flow.ts";
-import { scopeAround, type OpenScope } from "./open-scopes.ts";
+import { isDeclaredOutside, scopeAround, type OpenScope } from "./open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { keptForCallers, type KeptForCallers } from "./kept-for-callers.ts";
@@ -69,6 +70,10 @@ function ofCallers({ value, table, owned, fn }: KeptForCallers): Escape {
 const isScoped = ({ owner, shape }: Owned): boolean =>
   owner.scopes.length > 0 && shape !== "record";
 
+/** Whether what makes a value also moves, detaches or keeps it, or carries it out of the scope. */
+const leaves = (session: Session, value: ts.Expression, owned: Owned, scope: OpenScope): boolean =>
+  makerKeeps(session, value, owned) || isCarriedOut(session, value, scope);
+
 // ---- values without a name ----
 
 function unnamed(session: Session, value: FreshValue): Escape | null {
@@ -76,7 +81,7 @@ function unnamed(session: Session, value: FreshValue): Escape | null {
   const isGone = outcome === "returned" || outcome === "assigned" || outcome === "kept";
   if (!isGone || !isScoped(owned)) return null;
   const scope = scopeAround(session, node);
-  if (!scope || makerKeeps(session, node, owned)) return null;
+  if (!scope || leaves(session, node, owned, scope)) return null;
   const way =
     outcome === "returned"
       ? returned(scope, fate.node, fate.literal)
@@ -106,7 +111,7 @@ function assigned(session: Session, scope: OpenScope, node: ts.Node): Way | null
   const { left } = node;
   if (ts.isIdentifier(left)) {
     const stays =
-      !declaredOutside(session, left, scope) ||
+      !isDeclaredOutside(session, left, scope) ||
       rescued(session, left, scope) ||
       usedUpInside(session, left, scope);
     return stays ? null : { how: "assigned", name: left.text };
@@ -137,14 +142,7 @@ function pushed(session: Session, scope: OpenScope, call: ts.Node): Way | null {
 
 const isOuter = (session: Session, root: ts.Node, scope: OpenScope): boolean =>
   root.kind === ts.SyntaxKind.ThisKeyword ||
-  (ts.isIdentifier(root) && declaredOutside(session, root, scope));
-
-function declaredOutside({ oracle }: Session, id: ts.Node, { opening, region }: OpenScope) {
-  const declaration = oracle.declarationAt(id);
-  if (!declaration || declaration.getSourceFile() !== id.getSourceFile())
-    return declaration !== undefined;
-  return declaration.pos < opening.pos || declaration.end > region.end;
-}
+  (ts.isIdentifier(root) && isDeclaredOutside(session, root, scope));
 
 const isLocal = ({ oracle }: Session, id: ts.Identifier): boolean => {
   const at = oracle.declarationAt(id);
@@ -158,7 +156,7 @@ function named(session: Session, { site, node, cell, by }: Leaving): Escape | nu
   const { declaration, name } = cell;
   if (!isScoped(cell.owned) || cell.label.includes(".") || !declaration || !name) return null;
   const scope = scopeAround(session, value);
-  if (!scope || !within(declaration, scope.region) || makerKeeps(session, value, cell.owned))
+  if (!scope || !within(declaration, scope.region) || leaves(session, value, cell.owned, scope))
     return null;
   const way = by
     ? captured(session, scope, by, cell.label)

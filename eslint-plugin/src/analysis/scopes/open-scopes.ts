@@ -182,6 +182,24 @@ export function scopeAround(session: Session, node: ts.Node): OpenScope | null {
   return null;
 }
 
+/** Whether a name is declared where it outlives a scope. */
+export function isDeclaredOutside(
+  { oracle }: Session,
+  id: ts.Node,
+  { opening, region }: OpenScope,
+): boolean {
+  const declaration = oracle.declarationAt(id);
+  if (!declaration || declaration.getSourceFile() !== id.getSourceFile())
+    return declaration !== undefined;
+  return declaration.pos < opening.pos || declaration.end > region.end;
+}
+
+/** `scope.carry(old, next)`: `next` stands where `old` stood. */
+export const isCarry = ({ oracle }: Session, call: ts.CallExpression): boolean =>
+  ts.isPropertyAccessExpression(call.expression) &&
+  call.expression.name.text === "carry" &&
+  oracle.typeName(call.expression.expression) === "DisposeScope";
+
 function holdsScope(session: Session, statement: ts.Statement): boolean {
   return (
     ts.isVariableStatement(statement) &&

@@ -6,7 +6,7 @@ import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import { keptBy } from "../transfer/keeps.ts";
-import type { OpenScope } from "./open-scopes.ts";
+import { isCarry, type OpenScope } from "./open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
@@ -97,6 +97,7 @@ export function keptInside(
   return (
     fate.kind === "argument" &&
     ts.isCallExpression(fate.node) &&
+    !isCarry(session, fate.node) && // see `carried.ts`
     session.effect(fate.node, id) !== "borrows"
   );
 }
