@@ -44,7 +44,7 @@ export const tenure: readonly OwnerSettings[] = [
       { using: "newDisposeScope" },
       { using: "NewDisposeScope" },
     ],
-    runsInScope: ["go", "run", "trace", "grad", "valueAndGrad", "gradcheck", "compile"],
+    runsInScope: ["go", "run", "enter", "trace", "grad", "valueAndGrad", "gradcheck", "compile"],
     runsInline: [
       ...["noGrad", "enableGrad", "autocast", "assertNoLeaks", "checkpoint"],
       ...["detectAnomaly", "profile", "tune"],

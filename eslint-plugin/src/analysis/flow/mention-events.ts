@@ -17,6 +17,7 @@ import { looksAtMapped, onlyLooks } from "../transfer/looked-at.ts";
 import { effectInside, transferOf, type Transfer } from "../transfer/mention.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Owner } from "../../owner.ts";
+import { staysInside } from "../scopes/open-scopes.ts";
 import type { Session } from "../session.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 import {
@@ -157,7 +158,8 @@ function follow(
     case "passes": {
       const call = fate.node as ts.CallExpression;
       const kept = keptBy(session, call, session.oracle.callee(call), cell.owned) !== undefined;
-      if (kept && isDetaching(session, call, cell.owned.owner))
+      const stays = cell.declaration && staysInside(session, call, cell.declaration);
+      if (kept && (stays || isDetaching(session, call, cell.owned.owner)))
         return frame.all(cell, "use", node, call);
       if (kept || fate.literal || hops > 4) return frame.all(cell, "escape", node, call);
       return follow(session, frame, cell, node, transferOf(session, call, cell.owned), hops + 1);

@@ -11,7 +11,7 @@ import type { Facts } from "../program/facts.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { joinAll } from "../fresh/join.ts";
 import { entryOf } from "../transfer/looked-at.ts";
-import { isOfMovedScope } from "../scopes/open-scopes.ts";
+import { isOfLastingScope } from "../scopes/owning-scopes.ts";
 import type { Transfer } from "../transfer/mention.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
@@ -272,7 +272,7 @@ export const isManaged = (
   { name, owned, at }: Member,
 ): boolean =>
   (!name.startsWith("#") && managed(session, node, owned.owner.managers)) ||
-  isOfMovedScope(session, at);
+  isOfLastingScope(session, at);
 
 /** Whether one of some classes of a library is a base of a class. */
 export const managed = (

@@ -60,7 +60,8 @@ class Places {
   /** Whether an expression gives what its scope does not free. */
   #leaves(part: ts.Expression): boolean {
     const owned = this.#session.oracle.ownedAt(part);
-    if (!owned || isNullish(unwrap(part)) || makerKeeps(this.#session, part, owned)) return true;
+    if (!owned || isNullish(unwrap(part)) || makerKeeps(this.#session, part, owned, this.#scope))
+      return true;
     return this.isCarriedOut(part);
   }
 
@@ -83,7 +84,7 @@ class Places {
     const { oracle } = this.#session;
     if (isCarry(this.#session, call)) return this.isOutside(call.arguments[0]);
     const owned = oracle.ownedAt(call);
-    if (owned && makerKeeps(this.#session, call, owned)) return true;
+    if (owned && makerKeeps(this.#session, call, owned, this.#scope)) return true;
     if (this.isCarriedOut(call)) return true;
     if (this.#isMade(call)) return false;
     const { builtin, receiver } = oracle.callee(call);

@@ -72,7 +72,7 @@ const isScoped = ({ owner, shape }: Owned): boolean =>
 
 /** Whether what makes a value also moves, detaches or keeps it, or carries it out of the scope. */
 const leaves = (session: Session, value: ts.Expression, owned: Owned, scope: OpenScope): boolean =>
-  makerKeeps(session, value, owned) || isCarriedOut(session, value, scope);
+  makerKeeps(session, value, owned, scope) || isCarriedOut(session, value, scope);
 
 // ---- values without a name ----
 
@@ -163,7 +163,8 @@ function named(session: Session, { site, node, cell, by }: Leaving): Escape | nu
     : wayOf(session, scope, node, cell.owned);
   if (!way) return null;
   const others = referencesTo(session.oracle, declaration, name, scope.region);
-  if (others.some((id) => id !== node && keptInside(session, id, cell.owned, way.how))) return null;
+  if (others.some((id) => id !== node && keptInside(session, id, cell.owned, way.how, scope)))
+    return null;
   const mention = ts.isBinaryExpression(node) ? node.right : node;
   return {
     ...way,

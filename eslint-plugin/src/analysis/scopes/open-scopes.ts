@@ -5,9 +5,9 @@
 import ts from "typescript";
 import type { Session } from "../session.ts";
 import { handedTo } from "../transfer/callbacks.ts";
-import { enclosingFunction } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { referencesTo } from "../program/references.ts";
-import { calleeNameNode, unwrap } from "../program/syntax.ts";
+import { calleeNameNode, isUsing, unwrap, within } from "../program/syntax.ts";
 
 /** Whether a place is reached without a scope: by every caller, or by some. */
 export function mayLackScope(session: Session, node: ts.Node): boolean {
@@ -194,6 +194,33 @@ export function isDeclaredOutside(
   return declaration.pos < opening.pos || declaration.end > region.end;
 }
 
+/**
+ * `scope.attach(t)`, `inner.moveTo(scope, t)`: whether a call gives what it keeps to a scope that
+ * ends with another, or to that itself.
+ */
+export function putsInside(session: Session, call: ts.CallExpression, scope?: OpenScope): boolean {
+  const { name, receiver } = session.oracle.callee(call);
+  const isOwn = /^(attach|use|adopt|disposeEverythingBut)$/.test(name);
+  const target = isOwn ? receiver : name === "moveTo" ? call.arguments[0] : undefined;
+  const held = target && unwrap(target);
+  const source = held && ts.isIdentifier(held) ? session.oracle.declarationAt(held) : undefined;
+  if (!scope || !source || !isUsing(source) || !within(source, scope.region)) return false;
+  const declaration = source as ts.VariableDeclaration;
+  const opened = declaration.initializer;
+  return opened !== undefined && opensScope(session, opened) && !isMovedOn(session, declaration);
+}
+
+/** `scope.attach(t);`, where `t` is a variable of the scope anyway. */
+export function staysInside(
+  session: Session,
+  call: ts.CallExpression,
+  { pos, end }: ts.Declaration,
+): boolean {
+  const scope = fateOf(call).kind === "dropped" ? scopeAround(session, call) : null;
+  if (!scope || pos < scope.opening.pos || end > scope.region.end) return false;
+  return putsInside(session, call, scope);
+}
+
 /** `scope.carry(old, next)`: `next` stands where `old` stood. */
 export const isCarry = ({ oracle }: Session, call: ts.CallExpression): boolean =>
   ts.isPropertyAccessExpression(call.expression) &&
@@ -215,7 +242,7 @@ function holdsScope(session: Session, statement: ts.Statement): boolean {
 }
 
 /** `this.scope = scope.move()`: what a scope has goes on with it, and ends when that does. */
-function isMovedOn({ oracle }: Session, declaration: ts.VariableDeclaration): boolean {
+export function isMovedOn({ oracle }: Session, declaration: ts.VariableDeclaration): boolean {
   const { name } = declaration;
   const home = enclosingFunction(declaration);
   if (!home || !ts.isIdentifier(name)) return false;
@@ -225,29 +252,6 @@ function isMovedOn({ oracle }: Session, declaration: ts.VariableDeclaration): bo
       parent.name.text === "move" &&
       ts.isCallExpression(parent.parent),
   );
-}
-
-/**
- * Whether a scope that lives on has what is made at a place: `this.scope.run(() => …)`,
- * `this.scope.attach(x)`, or anything before `this.scope = scope.move()`.
- */
-export function isOfMovedScope(session: Session, value: ts.Expression): boolean {
-  const made = unwrap(value);
-  if (ts.isCallExpression(made) && ts.isPropertyAccessExpression(made.expression)) {
-    const { expression: on, name } = made.expression;
-    const isKept = ["run", "attach", "carry"].includes(name.text);
-    if (isKept && session.oracle.typeName(on) === "DisposeScope") return true;
-  }
-  const home = enclosingFunction(value);
-  return session.oracle.facts
-    .variables(value.getSourceFile())
-    .some(
-      (d) =>
-        enclosingFunction(d) === home &&
-        d.initializer !== undefined &&
-        opensScope(session, d.initializer) &&
-        isMovedOn(session, d),
-    );
 }
 
 /** `scope.moveToOuter(x)` of the only scope there is: nobody ends it after that. */

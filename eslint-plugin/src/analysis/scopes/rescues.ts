@@ -6,7 +6,7 @@ import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import { keptBy } from "../transfer/keeps.ts";
-import { isCarry, type OpenScope } from "./open-scopes.ts";
+import { isCarry, putsInside, type OpenScope } from "./open-scopes.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
@@ -16,22 +16,42 @@ import { unwrap, within } from "../program/syntax.ts";
 /**
  * Whether a value is moved, detached or kept in the expression that makes it, or by the function
  * that does.
+ *
+ * @param scope what it has to leave; what its callers have open when not given
  */
-export function makerKeeps(session: Session, value: ts.Expression, owned: Owned): boolean {
+export function makerKeeps(
+  session: Session,
+  value: ts.Expression,
+  owned: Owned,
+  scope?: OpenScope,
+): boolean {
   const bare = unwrap(value);
   if (ts.isConditionalExpression(bare))
-    return [bare.whenTrue, bare.whenFalse].some((arm) => makerKeeps(session, arm, owned));
+    return [bare.whenTrue, bare.whenFalse].some((arm) => makerKeeps(session, arm, owned, scope));
   if (ts.isCallExpression(bare)) {
     const callee = session.oracle.callee(bare);
-    if (callee.body && keepsIn(session, owned, callee.body, 0)) return true;
-    if (keptBy(session, bare, callee, owned)) return true;
-    if (bare.arguments.some((a) => callbackKeeps(session, bare, a, owned))) return true;
+    if (callee.body && keepsIn(session, owned, callee.body, 0, scope)) return true;
+    const kept = keptBy(session, bare, callee, owned);
+    if (kept) return !putsInside(session, bare, scope) || makerKeeps(session, kept, owned, scope);
+    if (bare.arguments.some((a) => callbackKeeps(session, bare, a, owned, scope))) return true;
   }
-  if (owned.shape !== "one" && keepsIn(session, owned, bare, 2)) return true; // one by one
-  const first = fateOf(value);
-  if (first.kind === "receiver") return owned.owner.keep.methods.includes(first.member);
-  if (first.kind !== "argument") return false;
-  return session.effect(first.node as ts.CallExpression, value) === "passes";
+  if (owned.shape !== "one" && keepsIn(session, owned, bare, 2, scope)) return true; // one by one
+  return isMovedOn(session, value, owned, scope);
+}
+
+/** `t.neg().moveToOuter()`, `scope.detach(t.neg())`: whether the calls around a value keep it. */
+function isMovedOn(
+  session: Session,
+  value: ts.Expression,
+  owned: Owned,
+  scope: OpenScope | undefined,
+): boolean {
+  const { kind, member, node } = fateOf(value);
+  if (kind === "receiver") return owned.owner.keep.methods.includes(member);
+  if (kind !== "argument") return false;
+  const call = node as ts.CallExpression;
+  if (session.effect(call, value) !== "passes") return false;
+  return !putsInside(session, call, scope) || isMovedOn(session, call, owned, scope);
 }
 
 /**
@@ -43,6 +63,7 @@ function callbackKeeps(
   call: ts.CallExpression,
   argument: ts.Expression,
   owned: Owned,
+  scope: OpenScope | undefined,
 ): boolean {
   const fn = functionHanded(session.oracle, argument);
   if (!fn) return false;
@@ -50,16 +71,16 @@ function callbackKeeps(
   if (mode !== "inline" && mode !== "scoped") return false;
   return returnsOf(fn).some((value) => {
     const bare = unwrap(value);
-    if (!ts.isIdentifier(bare)) return makerKeeps(session, bare, owned);
+    if (!ts.isIdentifier(bare)) return makerKeeps(session, bare, owned, scope);
     const declaration = session.oracle.declarationAt(bare);
     if (!declaration || !ts.isVariableDeclaration(declaration) || !within(declaration, fn))
       return false;
     const { name, initializer } = declaration;
-    if (initializer && makerKeeps(session, initializer, owned)) return true;
+    if (initializer && makerKeeps(session, initializer, owned, scope)) return true;
     return (
       ts.isIdentifier(name) &&
       referencesTo(session.oracle, declaration, name, fn).some(
-        (id) => id !== bare && keptInside(session, id, owned, "returned"),
+        (id) => id !== bare && keptInside(session, id, owned, "returned", scope),
       )
     );
   });
@@ -68,16 +89,23 @@ function callbackKeeps(
 /**
  * Whether a body, or one it calls, keeps what it makes: `const c = t.clone(); keep(c); return c;`.
  */
-function keepsIn(session: Session, owned: Owned, body: ts.Node, depth: number): boolean {
+function keepsIn(
+  session: Session,
+  owned: Owned,
+  body: ts.Node,
+  depth: number,
+  scope: OpenScope | undefined,
+): boolean {
   const { oracle } = session;
   const { keep } = owned.owner;
   const visit = (node: ts.Node): boolean => {
     if (ts.isCallExpression(node)) {
       const callee = oracle.callee(node);
       if (keep.methods.includes(callee.name) || oracle.is(callee, keep.functions, owned.owner))
-        return true;
+        return !putsInside(session, node, scope);
       const inner = depth < 2 && callee.body !== body ? callee.body : undefined;
-      if (inner && oracle.ownedAt(node) && keepsIn(session, owned, inner, depth + 1)) return true;
+      if (inner && oracle.ownedAt(node) && keepsIn(session, owned, inner, depth + 1, scope))
+        return true;
     }
     return ts.forEachChild(node, (c) => visit(c) || undefined) ?? false;
   };
@@ -90,8 +118,10 @@ export function keptInside(
   id: ts.Identifier,
   { owner }: Owned,
   how: string,
+  scope?: OpenScope,
 ): boolean {
   const { effect, fate } = session.transfer(id);
+  if (ts.isCallExpression(fate.node) && putsInside(session, fate.node, scope)) return false;
   if (fate.kind === "receiver" && owner.keep.methods.includes(fate.member)) return true;
   if (how !== "returned" && (effect === "moves" || effect === "disposes")) return true;
   return (

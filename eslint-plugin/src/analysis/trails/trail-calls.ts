@@ -14,7 +14,7 @@ import { containerMethod, puts } from "../program/containers.ts";
 import { lineage } from "../objects/holders.ts";
 import { argumentsIn } from "../transfer/ends-given.ts";
 import { argumentOf, fateOf } from "../transfer/fate.ts";
-import { scopeCallback } from "../transfer/keeps.ts";
+import { detaches, scopeCallback } from "../transfer/keeps.ts";
 import { fieldOfThis, ownedMembers } from "../objects/members.ts";
 import type { Callee, Owned } from "../program/oracle.ts";
 import { several } from "../program/ownership.ts";
@@ -50,7 +50,7 @@ export function followArgument(trail: Trail, call: CallLike, node: ts.Node, path
   }
   if (callee.builtin && intoStandard(trail, call, callee, at.index, path)) return;
   const { owner } = trail.owned;
-  const isScope = isOfScope(trail, callee);
+  const isScope = isOfScope(trail, call, callee);
   const mayOnlyAsk = trail.isWhole && callee.builtin && !isScope && owner.policy === "generic";
   if (mayOnlyAsk && !isPromiseEnd(trail, call)) return; // `structuredClone(x)`
   const effect = session.effect(call, at.argument, ownedIn(trail, at.argument, path));
@@ -78,11 +78,12 @@ const isPlace = (node: ts.Node): boolean =>
   ts.isCallExpression(node); // `list.at(-1)`
 
 /** `scope.attach(t)`, `t.moveTo(scope)`: a scope has it from then on. */
-const isOfScope = ({ session: { oracle }, owned: { owner } }: Trail, callee: Callee): boolean =>
-  /^(moveTo|attach|use|adopt)$/.test(callee.name) ||
-  (callee.receiver !== undefined &&
-    holderOf(callee)?.text === "DisposeScope" &&
-    !oracle.is(callee, owner.keep.functions, owner));
+function isOfScope({ session, owned: { owner } }: Trail, call: CallLike, callee: Callee): boolean {
+  if (/^(moveTo|attach|use|adopt)$/.test(callee.name))
+    return !ts.isCallExpression(call) || !detaches(session, call, owner); // `moveTo(null, t)`
+  const isMethod = callee.receiver !== undefined && holderOf(callee)?.text === "DisposeScope";
+  return isMethod && !session.oracle.is(callee, owner.keep.functions, owner);
+}
 
 /** The name of the class or interface that declares a method. */
 const holderOf = ({ declaration }: Callee): ts.Identifier | undefined => {
@@ -238,7 +239,7 @@ export function followMethod(
   const { effect } = session.transfer(access.expression);
   const bodies = bodiesOf(trail, call, callee);
   const isUntypedEnd = bodies.length === 0 && trail.owned.owner.dispose.methods.includes(name);
-  if (isOfScope(trail, callee)) trail.end(call);
+  if (isOfScope(trail, call, callee)) trail.end(call);
   else if (name === "then" && effect === "visits") ofHolder(trail, call, access, callee, path);
   else if (path.length === 0 && isUntypedEnd) trail.end(call);
   else if (path.length === 0 && bodies.length > 0) {
@@ -287,12 +288,7 @@ const isThis = ({ kind }: ts.Node): boolean => kind === ts.SyntaxKind.ThisKeywor
 /** A call that takes the value out of its scope and gives it back. */
 function moved(trail: Trail, call: ts.CallExpression, path: Path): void {
   const { session, owned } = trail;
-  const isLasting = session.oracle.is(
-    session.oracle.callee(call),
-    owned.owner.lasting,
-    owned.owner,
-  );
-  if (isLasting) trail.hasLeft = true;
+  if (detaches(session, call, owned.owner)) trail.hasLeft = true;
   else if (fateOf(call).kind === "dropped") trail.stop(); // to whoever has a scope there
   trail.climb(call, path);
   if (call.arguments.length > 1) trail.climb(call, ["*", ...path]);

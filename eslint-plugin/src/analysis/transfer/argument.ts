@@ -54,7 +54,6 @@ interface Place {
 class Described implements Argument {
   readonly taggedTakes: boolean;
   readonly taggedBorrows: boolean;
-  readonly first: boolean;
   readonly builtin: Effect | null;
   readonly #session: Session;
   readonly #call: CallLike;
@@ -75,12 +74,12 @@ class Described implements Argument {
     const takes = name !== "" && tags.takes.includes(name);
     this.taggedTakes = tags.keeps || (takes && !givesBack(session, this.#callee, place.index));
     this.taggedBorrows = name !== "" && tags.borrows.includes(name);
-    this.first = place.index === 0;
+    const isFirst = place.index === 0;
     const [into] = call.arguments ?? [];
     const isOld = into !== undefined && !ts.isObjectLiteralExpression(unwrap(into));
     const isBuiltin = this.#callee.builtin || isListed(this.#callee, owned);
-    const isKey = this.first && isWeak(session, this.#callee);
-    const known = isBuiltin && !isKey ? builtinArgument(called, !this.first && isOld) : null;
+    const isKey = isFirst && isWeak(session, this.#callee);
+    const known = isBuiltin && !isKey ? builtinArgument(called, !isFirst && isOld) : null;
     this.builtin = isKey ? "nothing" : known;
   }
 
@@ -96,11 +95,15 @@ class Described implements Argument {
     );
   }
   get keeping(): boolean {
+    return this.#kept() !== undefined;
+  }
+  get handedBack(): boolean {
+    return this.#kept() === this.#place.argument;
+  }
+  #kept(): ts.Expression | undefined {
     const call = this.#call;
-    return (
-      ts.isCallExpression(call) &&
-      keptBy(this.#session, call, this.#callee, this.#owned) !== undefined
-    );
+    if (!ts.isCallExpression(call)) return undefined;
+    return keptBy(this.#session, call, this.#callee, this.#owned);
   }
   get held(): boolean {
     const { owner } = this.#owned;

@@ -9,7 +9,7 @@ import { functionHanded } from "../program/callee.ts";
 import { fateOf } from "./fate.ts";
 import type { Callee, Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
-import { someWithin, unwrap } from "../program/syntax.ts";
+import { isNullish, someWithin, unwrap } from "../program/syntax.ts";
 
 /**
  * The expression a keeping call (`keep(t)`, `t.moveToOuter()`, `scope.detach(t)`) hands back
@@ -28,14 +28,24 @@ export function keptBy(
     oracle.ownedAt(callee.receiver)?.owner === owner
   )
     return callee.receiver;
-  const first = call.arguments[0];
+  const [first, second] = call.arguments;
+  const given = callee.name === "moveTo" ? second : first; // after where it goes
   if (
-    first &&
+    given &&
     oracle.is(callee, owner.keep.functions, owner) &&
-    oracle.ownedAt(first)?.owner === owner
+    oracle.ownedAt(given)?.owner === owner
   )
-    return first;
+    return given;
   return undefined;
+}
+
+/** Whether no scope frees what a call keeps: `tf.keep(t)`, `scope.moveTo(null, t)`. */
+export function detaches({ oracle }: Session, call: ts.CallExpression, owner: Owner): boolean {
+  const callee = oracle.callee(call);
+  if (oracle.is(callee, owner.lasting, owner)) return true;
+  const [target] = call.arguments;
+  const isNowhere = callee.name === "moveTo" && target !== undefined && isNullish(unwrap(target));
+  return isNowhere && oracle.is(callee, owner.keep.functions, owner);
 }
 
 /**
@@ -50,14 +60,15 @@ export function lasts(session: Session, value: ts.Expression): boolean {
   const callee = session.oracle.callee(call);
   const kept = keptBy(session, call, callee, owned);
   if (!kept) return false;
-  const isLasting = session.oracle.is(callee, owned.owner.lasting, owned.owner);
-  return isLasting ? ts.isCallExpression(unwrap(kept)) : lasts(session, kept);
+  return detaches(session, call, owned.owner)
+    ? ts.isCallExpression(unwrap(kept))
+    : lasts(session, kept);
 }
 
 /** Whether a call keeps its value for good (`tf.keep(t)`), in whatever scope it stands. */
-export function isKeptForGood({ oracle }: Session, value: ts.Expression, owner: Owner): boolean {
+export function isKeptForGood(session: Session, value: ts.Expression, owner: Owner): boolean {
   const call = unwrap(value);
-  return ts.isCallExpression(call) && oracle.is(oracle.callee(call), owner.lasting, owner);
+  return ts.isCallExpression(call) && detaches(session, call, owner);
 }
 
 /** `const t = f(); … scope.detach(t);`: a name whose value no scope frees, on every way. */
@@ -85,10 +96,8 @@ const isWayOut = (node: ts.Node): boolean =>
   ts.isReturnStatement(node) || ts.isThrowStatement(node) || ts.isBreakOrContinueStatement(node);
 
 /** `scope.detach(t);`, `t.detachFromScope();`: no scope frees `t` after that. */
-export const isDetaching = ({ oracle }: Session, call: ts.Node, owner: Owner): boolean =>
-  ts.isCallExpression(call) &&
-  fateOf(call).kind === "dropped" &&
-  oracle.is(oracle.callee(call), owner.lasting, owner);
+export const isDetaching = (session: Session, call: ts.Node, owner: Owner): boolean =>
+  ts.isCallExpression(call) && fateOf(call).kind === "dropped" && detaches(session, call, owner);
 
 /** The callback of a scope function that moves its result out, or of one that runs it inline. */
 export function scopeCallback(

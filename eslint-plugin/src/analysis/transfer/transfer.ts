@@ -237,8 +237,8 @@ export interface Argument {
   readonly freeing: boolean;
   readonly taking: boolean;
   readonly keeping: boolean;
-  /** The first argument. */
-  readonly first: boolean;
+  /** For `keeping`: the argument that the call hands back. */
+  readonly handedBack: boolean;
   /** The call's result uses the value from now on, and outlives the function. */
   readonly held: boolean;
   /** A method of a type that never keeps what it is given. */
@@ -278,8 +278,8 @@ export const calls: readonly ArgumentRow[] = [
   { when: (a) => a.taggedBorrows, effect: "borrows", example: "/** @borrows t */ f(t)" },
   { when: (a) => a.freeing, effect: "disposes", example: "tf.dispose(t)" },
   { when: (a) => a.taking, effect: "takes", example: "scope.carry(t, next)" },
-  { when: (a) => a.keeping && a.first, effect: "passes", example: "keep(t)" },
-  { when: (a) => a.keeping, effect: "takes", example: "scope.moveTo(other, t)" },
+  { when: (a) => a.keeping && a.handedBack, effect: "passes", example: "keep(t)" },
+  { when: (a) => a.keeping, effect: "takes", example: "scope.attach(other, t)" },
   { when: (a) => a.held, effect: "stores", example: "return device.createBindGroup({ … t … })" },
   { when: (a) => a.lent, effect: "borrows", example: "queue.writeBuffer(t, 0, data)" },
   { when: (a) => a.builtin !== null, effect: (a) => a.builtin ?? "unknown", example: "log(t)" },
