@@ -8,6 +8,7 @@ import { argumentOf, enclosingFunction, fateOf } from "../analysis/transfer/fate
 import { referencesTo } from "../analysis/program/references.ts";
 import { isRootScope, opensScope } from "../analysis/scopes/open-scopes.ts";
 import { handedTo } from "../analysis/transfer/callbacks.ts";
+import { callsDisposeSymbol } from "../analysis/transfer/disposes.ts";
 import { rule, type Finding } from "../create-rule.ts";
 
 type Id = "noUsing" | "dropped" | "noEnd" | "endNotFinally";
@@ -65,6 +66,7 @@ function checkOpener(
   const root: ts.Node = enclosingFunction(declaration) ?? file.file;
   if (root === file.file && isRootScope(call)) return;
   const uses = referencesTo(file.session.oracle, declaration, declaration.name, root);
+  if (isRootScope(call) && uses.some((id) => endsLater(file, id, root))) return;
   if (uses.some((id) => handedOn(file, id)) || uses.some((id) => disposedInFinally(id))) return;
   const keyword = list.getFirstToken();
   const disposals = uses.filter((id) => disposes(id));
@@ -83,6 +85,25 @@ function checkOpener(
       ? (fixer) => fixer.replaceTextRange([keyword.getStart(), keyword.getEnd()], "using")
       : null,
   });
+}
+
+/**
+ * `return { dispose: () => scope.dispose() }`, `onUnmounted(() => scope.dispose())`: whether a
+ * function ends a scope that is made to outlive the one that opens it, and goes on to somebody.
+ */
+function endsLater(file: FileAnalysis, id: ts.Identifier, root: ts.Node): boolean {
+  const fn = disposes(id) ? enclosingFunction(id) : undefined;
+  if (!fn || fn === root) return false;
+  return !isNeverNamed(file, fn) && !isNeverNamed(file, fn.parent);
+}
+
+/** `const end = () => scope.dispose();` or a function of that name, of which nobody speaks. */
+function isNeverNamed({ session }: FileAnalysis, node: ts.Node): boolean {
+  const named = ts.isFunctionDeclaration(node) || ts.isVariableDeclaration(node);
+  const name = named ? node.name : undefined;
+  if (!named || !name || !ts.isIdentifier(name)) return false;
+  const around = enclosingFunction(node) ?? node.getSourceFile();
+  return referencesTo(session.oracle, node, name, around).every((at) => at === name);
 }
 
 /** `using` and `await using` share flag bits with `const`. */
@@ -136,7 +157,7 @@ const calleeName = (node: ts.Node): string => {
 };
 const disposes = (id: ts.Identifier): boolean => {
   const fate = fateOf(id);
-  return fate.kind === "receiver" && /^dispose$/.test(fate.member);
+  return (fate.kind === "receiver" && fate.member === "dispose") || callsDisposeSymbol(fate);
 };
 const disposedInFinally = (id: ts.Identifier): boolean => disposes(id) && inFinally(id);
 
