@@ -1,5 +1,5 @@
 /**
- * Values that a call of a scope moves to another, or to none: what outlives the scope, and what not.
+ * Values that a scope moves to another, or to none: what outlives the scope, and what not.
  */
 import { suite } from "uvu";
 import { marked } from "./marked.ts";

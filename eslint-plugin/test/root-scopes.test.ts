@@ -1,5 +1,5 @@
 /**
- * Root scopes in variables, which outlive the function that opens them: what it gives out ends them.
+ * Root scopes in variables, which outlive the function: what it gives out ends them.
  */
 import { suite } from "uvu";
 import { marked } from "./marked.ts";
@@ -110,7 +110,8 @@ program(
   `import { newDisposeScope, randn } from "tenure";
 export function create(n: number) {
   const scope = newDisposeScope({ root: true });
-  return { add() { return scope.use(randn([n])).size; }, [Symbol.dispose]() { scope[Symbol.dispose](); } };
+  return { add() { return scope.use(randn([n])).size; },
+    [Symbol.dispose]() { scope[Symbol.dispose](); } };
 }`,
 );
 test.run();

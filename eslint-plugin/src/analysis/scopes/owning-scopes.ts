@@ -35,7 +35,7 @@ export function isOfLastingScope(session: Session, value: ts.Expression): boolea
 const isScope = ({ oracle }: Session, node: ts.Expression): boolean =>
   oracle.typeName(node) === "DisposeScope";
 
-/** The scope that has what a call gives: `scope` of `scope.use(t)` and of `other.moveTo(scope, t)`. */
+/** The scope that has what a call gives: `scope` of `scope.use(t)`, `other.moveTo(scope, t)`. */
 function ownerOf(session: Session, call: ts.CallExpression): ts.Expression | undefined {
   const target = call.expression;
   if (!ts.isPropertyAccessExpression(target)) return runningScope(session, call);
