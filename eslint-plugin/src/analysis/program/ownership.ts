@@ -17,7 +17,7 @@ export interface Owned {
   owner: Owner;
   shape: "one" | "many" | "record";
   nullable: boolean;
-  /** Field names of a record that hold owned values. */
+  /** Field names of a record, or of each in a list, that hold owned values. */
   fields: readonly string[];
   /** What those of them hold that are no single value: a list, or a record of its own. */
   inner?: ReadonlyMap<string, Owned>;
@@ -302,10 +302,14 @@ export const single = (owner: Owner): Owned => ({
 export const several = (owner: Owner): Owned => ({ ...single(owner), shape: "many" });
 
 /** A list of such values. */
+export function listOf(element: Owned): Owned;
+export function listOf(element: Owned | null): Owned | null;
 export function listOf(element: Owned | null): Owned | null {
   if (!element) return null;
-  const each = element.shape === "one" ? {} : { each: element.shape };
-  return { ...several(element.owner), ...each };
+  const { owner, shape, fields, inner } = element;
+  if (shape === "one") return several(owner);
+  if (shape === "many") return { ...several(owner), each: shape };
+  return { ...several(owner), each: shape, fields, ...(inner ? { inner } : {}) };
 }
 
 /** The names of the types an owner lists; none when it is told by `[Symbol.dispose]`. */

@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { Owner } from "../../owner.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isLibraryCall, type NameContext } from "./library-names.ts";
-import { several, single, typeNames, type Owned } from "../program/ownership.ts";
+import { listOf, several, single, typeNames, type Owned } from "../program/ownership.ts";
 import { referencesTo, type References } from "../program/references.ts";
 import { calleeNameNode, type CallLike } from "../program/syntax.ts";
 
@@ -20,12 +20,14 @@ export interface ParameterContext extends NameContext, References {
 }
 
 /** A list of values such as one, or of records that hold such values. */
-export const listOfSuch = ({ shape, owner, fields }: Owned): Owned =>
-  shape === "record" ? { ...several(owner), each: "record", fields } : several(owner);
+export const listOfSuch = (part: Owned): Owned =>
+  part.shape === "record" ? listOf(part) : several(part.owner);
 
 /** What a list of no known type has in it. */
-export const elementOf = ({ owner, each, fields }: Owned): Owned =>
-  each === "record" ? { ...single(owner), shape: "record", fields } : single(owner);
+export const elementOf = ({ owner, each, fields, inner }: Owned): Owned =>
+  each === "record"
+    ? { ...single(owner), shape: "record", fields, ...(inner ? { inner } : {}) }
+    : single(owner);
 
 /** What a parameter of no known type owns. */
 export function ownedParameter(

@@ -3,9 +3,9 @@
  * object is written: `{ xs: tf.tensor(a) }`. Used by the oracle and by `untyped.ts`.
  */
 import ts from "typescript";
-import { single, type Owned } from "../program/ownership.ts";
-import { calleeNameNode, isNullish, isScript, memberName, unwrap } from "../program/syntax.ts";
-import { elementOf, type ParameterContext } from "./untyped-parameters.ts";
+import { ownedMember, type Owned } from "../program/ownership.ts";
+import { isNullish, isScript } from "../program/syntax.ts";
+import type { ParameterContext } from "./untyped-parameters.ts";
 
 /** The value that an object literal gives a property. */
 export function givenTo(declaration: ts.Declaration | undefined): ts.Expression | undefined {
@@ -38,34 +38,6 @@ export function ownedByAccess(
   return given ? context.ownedAt(given) : fieldOf(context.ownedAt(expression), name.text);
 }
 
-/** `const { xs } = make()`: the field of that name. */
-export function ownedByPattern(
-  context: ParameterContext,
-  element: ts.BindingElement,
-): Owned | null {
-  const holder = element.parent.parent;
-  if (!ts.isObjectBindingPattern(element.parent) || element.dotDotDotToken) return null;
-  if (!ts.isVariableDeclaration(holder) || !holder.initializer) return null;
-  const field = memberName(element.propertyName ?? element.name);
-  return fieldOf(context.ownedAt(holder.initializer), field);
-}
-
-/** The `t` of `for (const [key, t] of table)`. */
-export function ownedOfEntry(context: ParameterContext, element: ts.BindingElement): Owned | null {
-  const { parent: pattern } = element;
-  const turns = pattern.parent.parent.parent;
-  if (!ts.isArrayBindingPattern(pattern) || pattern.elements[1] !== element) return null;
-  if (!ts.isForOfStatement(turns) || turns.initializer !== pattern.parent.parent) return null;
-  const walked = unwrap(turns.expression);
-  const isEntries = ts.isCallExpression(walked) && calleeNameNode(walked)?.text === "entries";
-  const access = isEntries ? walked.expression : walked;
-  const table =
-    isEntries && ts.isPropertyAccessExpression(access)
-      ? (walked.arguments[0] ?? access.expression)
-      : walked;
-  const held = context.ownedAt(table);
-  return held?.shape === "many" ? elementOf(held) : null;
-}
-
-const fieldOf = (record: Owned | null, field: string): Owned | null =>
-  record?.shape === "record" && record.fields.includes(field) ? single(record.owner) : null;
+/** What a record holds under a name. */
+export const fieldOf = (record: Owned | null, field: string): Owned | null =>
+  record?.shape === "record" && record.fields.includes(field) ? ownedMember(record, field) : null;

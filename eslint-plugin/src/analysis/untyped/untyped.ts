@@ -6,7 +6,6 @@
 import ts from "typescript";
 import type { Owner } from "../../owner.ts";
 import { functionHanded } from "../program/callee.ts";
-import { puts, putValues } from "../program/containers.ts";
 import { fateOf, returnsOf, type Fate } from "../transfer/fate.ts";
 import { Fixpoint } from "../program/fixpoint.ts";
 import { isDescribed, isLibraryCall } from "./library-names.ts";
@@ -36,7 +35,8 @@ import { assignedNames } from "./globals.ts";
 import { isFromSource } from "./sources.ts";
 import { ownedField, type FieldContext } from "./untyped-fields.ts";
 import { ownedRef, ownedState } from "./untyped-hooks.ts";
-import { ownedByAccess, ownedByPattern, ownedOfEntry } from "./untyped-records.ts";
+import { ownedByPattern, ownedOfEntry, valuesPut } from "./untyped-patterns.ts";
+import { ownedByAccess } from "./untyped-records.ts";
 
 /** What is needed to know of the program. */
 export type UntypedContext = FieldContext;
@@ -428,17 +428,3 @@ function placesGiven(context: UntypedContext, value: ts.Expression, at: number):
       : [],
   );
 }
-
-/** The values that are put into a list which starts empty. */
-const valuesPut = (context: UntypedContext, declaration: ts.Declaration): ts.Expression[] =>
-  usesOf(context, declaration).flatMap((id) => {
-    const { kind, member, node } = fateOf(id);
-    if (kind === "receiver" && puts(member) && ts.isCallExpression(node))
-      return [...putValues(member, node.arguments)];
-    const isStore =
-      kind === "element" &&
-      ts.isBinaryExpression(node.parent) &&
-      node.parent.left === node &&
-      node.parent.operatorToken.kind === ts.SyntaxKind.EqualsToken;
-    return isStore ? [node.parent.right] : [];
-  });
