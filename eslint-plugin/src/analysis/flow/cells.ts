@@ -12,6 +12,7 @@ import { listOf, ownedMember } from "../program/ownership.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import { unwrap } from "../program/syntax.ts";
 import type { Slot, Slots } from "./slots.ts";
+import type { Variants } from "./variants.ts";
 
 /** A variable, a field of one, or a place that the dataflow follows. */
 export interface Cell {
@@ -24,6 +25,8 @@ export interface Cell {
   kind: "local" | "using" | "parameter" | "place" | "slot";
   /** For a slot: which it is. */
   slot: Slot | undefined;
+  /** The records that a slot may hold, where all are written out. */
+  variants: Variants | undefined;
   /** For a constant that is only looked at: the slot that holds what it names. */
   nameOf: Cell | undefined;
   /** A function that outlives the block looks at it. */
@@ -152,6 +155,7 @@ export class Cells {
       owned,
       kind,
       slot: undefined,
+      variants: undefined,
       nameOf: undefined,
       captured: false,
       isLent: false,
@@ -177,9 +181,10 @@ export class Cells {
   }
 
   /** Follows a slot from here on. */
-  follow(slot: Slot): void {
+  follow(slot: Slot, variants: Variants | undefined): void {
     const cell = this.make(slot.label, slot.owned, "slot");
     cell.slot = slot;
+    cell.variants = variants;
     this.slots.push(cell);
   }
 

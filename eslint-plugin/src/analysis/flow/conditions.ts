@@ -6,6 +6,7 @@
 import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Segment, Site } from "./events.ts";
+import type { Answer } from "./variants.ts";
 
 /** A fact about a name, or a place such as `this.x`, that holds on one edge. */
 export interface Fact {
@@ -17,12 +18,34 @@ export interface Fact {
   from?: ts.Identifier;
 }
 
-/** The facts that hold when control passes from one segment to the next. */
-export function factsBetween(from: Segment, to: Segment): Fact[] {
-  if (!from.forks || !from.last || !ts.isExpression(from.last)) return [];
-  let leaf: ts.Expression = from.last;
+/** What is asked at the end of a segment, last. */
+function askedAtEnd({ forks, last }: Segment): ts.Expression | undefined {
+  if (!forks || !last || !ts.isExpression(last)) return undefined;
+  let leaf: ts.Expression = last;
   while (ts.isParenthesizedExpression(leaf) || (ts.isBinaryExpression(leaf) && isLogical(leaf)))
     leaf = ts.isParenthesizedExpression(leaf) ? leaf.expression : leaf.right;
+  return leaf;
+}
+
+/** The answer of a test with which control passes from one segment to the next. */
+export function answerBetween(from: Segment, to: Segment): Answer | undefined {
+  const test = askedAtEnd(from);
+  if (!test) return undefined;
+  const { parent: clause } = test;
+  if (!ts.isCaseClause(clause)) {
+    const truth = polarity(test, to.first);
+    return truth === "true" || truth === "false" ? { test, truth: truth === "true" } : undefined;
+  }
+  // where a clause does nothing, both ways may lead to the next one
+  const [first] = clause.statements;
+  const { expression } = clause.parent.parent;
+  return first && to.first && { test: expression, other: test, truth: to.first === first };
+}
+
+/** The facts that hold when control passes from one segment to the next. */
+export function factsBetween(from: Segment, to: Segment): Fact[] {
+  const leaf = askedAtEnd(from);
+  if (!leaf) return [];
   const truth = polarity(leaf, to.first);
   // `(await p)?.x`
   if (ts.isAwaitExpression(leaf)) leaf = unparen(leaf.expression) as ts.Expression;

@@ -6,9 +6,10 @@
  */
 import ts from "typescript";
 import { isLocalLife, isOfCaller, type Cell } from "./cells.ts";
-import { beforeCatch, factsBetween, isEndedInTry } from "./conditions.ts";
+import { beforeCatch, isEndedInTry } from "./conditions.ts";
 import type { Event, FunctionPaths, Segment, Site } from "./events.ts";
-import { handBack, mayBeDisposed, setApart } from "./heirs.ts";
+import { handBack, mayBeDisposed } from "./heirs.ts";
+import { refined } from "./refined.ts";
 import {
   disposed,
   escaped,
@@ -136,36 +137,10 @@ export class Flow {
     for (const previous of segment.previous) {
       const out = this.outs.get(previous);
       if (!out) continue;
-      for (const [cell, v] of this.refine(out, previous, segment)) {
+      for (const [cell, v] of refined(this.paths.cells, out, previous, segment)) {
         if (beforeCatch(v.sites, segment) || isEndedInTry(segment, cell)) continue;
         const known = state.get(cell);
         state.set(cell, known ? joinValue(known, v) : v);
-      }
-    }
-    return state;
-  }
-
-  private refine(out: State, from: Segment, to: Segment): State {
-    const facts = factsBetween(from, to);
-    if (facts.length === 0) return out;
-    const state = new Map(out);
-    for (const { id, is, field, from: other } of facts) {
-      const { cells } = this.paths;
-      const cell = (ts.isIdentifier(id) ? cells.at(id) : undefined) ?? cells.slotAt(id);
-      if (!cell) continue;
-      if (is === "distinct") {
-        if (other) setApart(state, cell, cells.at(other));
-        continue;
-      }
-      const named =
-        field === undefined
-          ? [cell, ...(cell.nameOf ? [cell.nameOf] : (cell.fields?.values() ?? []))]
-          : [cell.fields?.get(field)].filter((c) => c !== undefined);
-      for (const target of named) {
-        const v = state.get(target);
-        if (!v) continue;
-        const bits = keepBits(v.bits, is);
-        state.set(target, { ...v, bits, sites: bits & owned ? v.sites : noSites });
       }
     }
     return state;

@@ -14,11 +14,12 @@ import { isCarriedOver } from "../objects/lent-devices.ts";
 import { isSpreadBack, spreadBack } from "../lists/spread-back.ts";
 import { storesOf } from "../program/pattern-stores.ts";
 import { isSwapped } from "../program/swaps.ts";
-import { effectInside } from "../transfer/mention.ts";
+import { effectInside, transferOf } from "../transfer/mention.ts";
 import { verbFor } from "./mention-events.ts";
 import type { Session } from "../session.ts";
 import { callTouches, constantFor, findsHeld, leaves } from "./slot-touches.ts";
 import { isStore, type Slot, type Slots } from "./slots.ts";
+import { variantsOf } from "./variants.ts";
 import {
   isEmptyContainer,
   isNullish,
@@ -40,7 +41,7 @@ export function enterSlots(session: Session, frame: Frame, slots: Slots): void {
     const isField = slot.label.startsWith("this.");
     if (isField && wholes.some((at) => !leavesFieldAlone(session, at, slot))) continue;
     if (hasSuper(root) && !isHidden(slot)) continue;
-    if (findsHeld(session, slot, root)) cells.follow(slot);
+    if (findsHeld(session, slot, root)) cells.follow(slot, variantsOf(session, slot));
   }
 }
 
@@ -60,7 +61,9 @@ export function slotEvents(session: Session, frame: Frame, node: ts.Node): void 
   if (!cell) return namedEvents(frame, node);
   if (isTarget(node)) return;
   const mention = node as ts.Expression;
-  const found = session.transfer(mention);
+  // of several records that it is given, a script's type may say nothing
+  const owned = session.oracle.ownedAt(mention) ?? cell.owned;
+  const found = transferOf(session, mention, owned);
   const { effect, fate } = found;
   if (isDereferenced(mention)) frame.emit({ kind: "present", cell, node });
   if (isPartOfStore(session, mention)) return;

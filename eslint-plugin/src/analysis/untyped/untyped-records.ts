@@ -4,8 +4,9 @@
  */
 import ts from "typescript";
 import { ownedMember, type Owned } from "../program/ownership.ts";
-import { isNullish, isScript } from "../program/syntax.ts";
-import type { ParameterContext } from "./untyped-parameters.ts";
+import { isNullish, isScript, isTarget, memberName, unwrap } from "../program/syntax.ts";
+import { storedAt, type FieldContext } from "./untyped-fields.ts";
+import { usesOf } from "./untyped-parameters.ts";
 
 /** The value that an object literal gives a property. */
 export function givenTo(declaration: ts.Declaration | undefined): ts.Expression | undefined {
@@ -29,14 +30,44 @@ export const isUnset = (node: ts.Node, type: ts.Type): boolean =>
   node.expression.kind === ts.SyntaxKind.ThisKeyword &&
   isScript(node.getSourceFile());
 
-/** `data.xs`: what the object that `data` holds was written with. */
+/**
+ * `data.xs`: what the object that `data` holds was written with, or one of those that it is given:
+ * `this.state = { kind: "on", last: make() }`.
+ */
 export function ownedByAccess(
-  context: ParameterContext,
+  context: FieldContext,
   { expression, name }: ts.PropertyAccessExpression,
 ): Owned | null {
-  const given = givenTo(context.declarationAt(name));
-  return given ? context.ownedAt(given) : fieldOf(context.ownedAt(expression), name.text);
+  const declaration = context.declarationAt(name);
+  const given = givenTo(declaration);
+  const found = given ? context.ownedAt(given) : fieldOf(context.ownedAt(expression), name.text);
+  if (found || declaration) return found;
+  for (const value of storedIn(context, expression).map(unwrap)) {
+    const part = ts.isObjectLiteralExpression(value) ? partNamed(value, name.text) : undefined;
+    const owned = part && context.ownedAt(part);
+    if (owned) return { ...owned, nullable: true };
+  }
+  return null;
 }
+
+/** What a field or a variable is given after its first value. */
+function storedIn(context: FieldContext, place: ts.Expression): readonly ts.Expression[] {
+  if (ts.isPropertyAccessExpression(place))
+    return storedAt(context, place).flatMap(({ value, inside }) => (inside ? [] : [value]));
+  const declaration = ts.isIdentifier(place) ? context.declarationAt(place) : undefined;
+  if (!declaration || !ts.isVariableDeclaration(declaration)) return [];
+  return usesOf(context, declaration).flatMap((id) => {
+    const { parent: store } = id;
+    const isGiven = ts.isBinaryExpression(store) && store.left === id && isTarget(id);
+    return isGiven ? [store.right] : [];
+  });
+}
+
+const partNamed = (
+  { properties }: ts.ObjectLiteralExpression,
+  name: string,
+): ts.Expression | undefined =>
+  givenTo(properties.find((p) => p.name !== undefined && memberName(p.name) === name));
 
 /** What a record holds under a name. */
 export const fieldOf = (record: Owned | null, field: string): Owned | null =>
