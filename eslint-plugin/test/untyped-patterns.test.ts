@@ -64,7 +64,8 @@ both("entries of a table", "new Map()", set, (d) => {
   return `for (const [, { b }] of this.items) ${d} this.items.clear();`;
 });
 both("entries that are deleted one by one", "new Map()", set, (d) => {
-  return `for (const [key, { b, size }] of this.items) if (size > 9) { ${d} this.items.delete(key); }`;
+  const ends = `{ ${d} this.items.delete(key); }`;
+  return `for (const [key, { b, size }] of this.items) if (size > 9) ${ends}`;
 });
 const pair = `this.items.push([${buffer}, size])`;
 both("pairs of a list", "[]", pair, (d) => `for (const [b] of this.items) ${d} ${empty}`);

@@ -62,7 +62,8 @@ const three = (start: string): string =>
     '{ kind: "idle" }',
     start,
     'if (this.state.kind === "idle") return; this.state.staging.destroy();' +
-      `if (this.state.kind === "on") { this.state = { kind: "full", staging: ${buffer} }; return; }`,
+      'if (this.state.kind === "on") { this.state = { kind: "full", ' +
+      `staging: ${buffer} }; return; }`,
   );
 finds("kinds that hold one", three(`if (this.state.kind !== "idle") return;\n${on}`), "webgpu");
 finds("one of these", three(`if (this.state.kind === "on") return;\n${on} // !`), "webgpu");

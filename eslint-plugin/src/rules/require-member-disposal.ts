@@ -243,22 +243,21 @@ function checkClass(
       });
     return forgotten;
   }
+  const { session } = file;
   const starts = methods.map((m) => m.member);
-  const reached = reach(file.session.oracle, node, starts);
+  const reached = reach(session.oracle, node, starts);
   const isGeneric = kept[0]!.owned.owner.policy === "generic";
-  if (isGeneric && (frees(file.session, reached) || goesWithDevice(file.session, node)))
-    return forgotten;
-  const made = fieldsGivenOrMade(file.session, node).filter(
-    (m) => !all.some(({ name }) => name === m.name) && !isManaged(file.session, node, m),
+  if (isGeneric && (frees(session, reached) || goesWithDevice(session, node))) return forgotten;
+  const made = fieldsGivenOrMade(session, node).filter(
+    (m) => !all.some(({ name }) => name === m.name) && !isManaged(session, node, m),
   );
-  const isDue = (m: Member): boolean => !isResult(file.session, node, m, methods);
-  for (const m of [...dueAt(file.session, node, methods, kept), ...made].filter(isDue)) {
+  const isDue = (m: Member): boolean => !isResult(session, node, m, methods);
+  for (const m of [...dueAt(session, node, methods, kept), ...made].filter(isDue)) {
     const isLent = (at: ts.Expression): boolean =>
-      isUsedThere(file.session, at, m.owned) || isEndedAndRefilled(file.session, at);
-    if (sharedElsewhere(file.session, node, m.name, [], isLent) && !isOnlyLent(file.session, m))
-      continue;
+      isUsedThere(session, at, m.owned) || isEndedAndRefilled(session, at);
+    if (sharedElsewhere(session, node, m.name, [], isLent) && !isOnlyLent(session, m)) continue;
     const endedBy = `${methods[0]!.member.name.getText()}()`;
-    for (const { label, at } of leftOutOf(file.session, {
+    for (const { label, at } of leftOutOf(session, {
       ...{ label: `this.${m.name}`, at: m.at, owned: m.owned },
       mentions: mentionsOf(m.name, reached),
     })) {
@@ -266,11 +265,10 @@ function checkClass(
       if (!emptied.has(label)) report({ mark: markOf(at), messageId: "forgotten", data });
     }
     if ([...reached].some((method) => mentionsField(file.facts, method, m.name))) continue;
-    if (endByGetter(file.session, node, reached, m)) continue;
-    if (isEndRunBy(file.session, m, reached)) continue;
-    if (leftToBase(file.session, node, m.name, reached) || endedLater(node, m)) continue;
+    if (endByGetter(session, node, reached, m) || isEndRunBy(session, m, reached)) continue;
+    if (leftToBase(session, node, m.name, reached) || endedLater(node, m)) continue;
     if (taken.includes(m) && isSetBy(file.facts, node, m.name, reached)) continue;
-    if (isAnything(m.owned.owner) && isHandled(file.session, node, m.name)) continue;
+    if (isAnything(m.owned.owner) && isHandled(session, node, m.name)) continue;
     const method = methods[0]!;
     const data = { field: `this.${m.name}`, method: endedBy, ...wordsOf(m.owned) };
     const { name } = method.member;

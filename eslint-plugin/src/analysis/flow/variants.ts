@@ -1,9 +1,9 @@
 /**
  * Variants: the records that a slot may hold, as they are written where it is given one, and which
  * of them a test leaves: after `if (state.kind === "on") return;` it is one of those whose kind is
- * another, after `if (state.texture) return;` one without a texture. A slot whose remaining variants
- * hold nothing is empty. Used by `slot-events.ts`, which gives the variants to the cell, and by
- * `refined.ts`.
+ * another, after `if (state.texture) return;` one without a texture. A slot whose remaining
+ * variants hold nothing is empty. Used by `slot-events.ts`, which gives the variants to the cell,
+ * and by `refined.ts`.
  */
 import ts from "typescript";
 import { referencesTo } from "../program/references.ts";

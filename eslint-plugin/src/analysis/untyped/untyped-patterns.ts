@@ -56,7 +56,7 @@ export function ownedOfEntry(context: FieldContext, element: ts.BindingElement):
 const firstOwned = (context: FieldContext, values: readonly ts.Expression[]): Owned | null =>
   values.map((value) => context.ownedAt(value)).find((owned) => owned !== null) ?? null;
 
-/** The `table` of `table.entries()` and `Object.entries(table)`, or what a loop goes over itself. */
+/** The `table` of `table.entries()` and `Object.entries(table)`, or what a loop goes over. */
 function tableOf(walked: ts.Expression): ts.Expression {
   if (!ts.isCallExpression(walked) || calleeNameNode(walked)?.text !== "entries") return walked;
   const { expression: access } = walked;
