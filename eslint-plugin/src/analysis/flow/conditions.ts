@@ -44,11 +44,11 @@ export function answerBetween(from: Segment, to: Segment): Answer | undefined {
 
 /** The facts that hold when control passes from one segment to the next. */
 export function factsBetween(from: Segment, to: Segment): Fact[] {
-  const leaf = askedAtEnd(from);
-  if (!leaf) return [];
-  const truth = polarity(leaf, to.first);
-  // `(await p)?.x`
-  if (ts.isAwaitExpression(leaf)) leaf = unparen(leaf.expression) as ts.Expression;
+  const asked = askedAtEnd(from);
+  if (!asked) return [];
+  const truth = polarity(asked, to.first);
+  const isAwaited = ts.isAwaitExpression(asked); // `(await p)?.x`
+  const leaf = isAwaited ? (unparen(asked.expression) as ts.Expression) : asked;
   if (truth === undefined) return [];
   if (truth === "null" || truth === "present") {
     const field = fieldOf(leaf);
