@@ -9,6 +9,7 @@ import { callSitesOf, nameOf } from "../program/call-sites.ts";
 import { functionAround, handedTo } from "../transfer/callbacks.ts";
 import { isEmptied, isEmptiedBetween } from "../lists/emptied-between.ts";
 import { isGuardedAlike, isGuardedAround } from "../objects/guarded-alike.ts";
+import { isFlaggedDead } from "../objects/live-flags.ts";
 import { referencesTo } from "../program/references.ts";
 import { filledBy, mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { classMade, endingsOf, endsDevice, isDevice } from "../objects/endings.ts";
@@ -77,6 +78,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (owned.shape === "many" && !isMadeAnew(session, slot, node)) return [];
     const home = functionAround(session, node);
     if (home && mayBeEndedBefore(session, home, filledBy(slot.mentions))) return [];
+    if (isFlaggedDead(session, slot, node)) return [];
     if (surely || slot.atOnce) return [{ node, owned, held }];
     const again = comesAgain(session, slot, node) && !isStartedAnew(session, slot, node);
     if (home && isEmptiedBetween(session, home, slot.mentions)) return [];
