@@ -225,8 +225,8 @@ function isSame({ parts, surely }: Variant, name: string, to: ts.Expression): bo
   const known = constantOf(value);
   if (isNullish(to)) return known !== undefined || surely.includes(name) ? false : undefined;
   if (known !== undefined && other !== undefined) return known === other;
-  if (value.getText() === to.getText()) return true;
-  return areApart(value, to) ? false : undefined;
+  if (!areConstants(value, to)) return undefined;
+  return value.getText() === to.getText();
 }
 
 /** What a literal stands for. */
@@ -238,8 +238,8 @@ function constantOf(value: ts.Expression): string | undefined {
   return isTruth ? value.getText() : undefined;
 }
 
-/** `Kind.Idle` and `Kind.On`, `IDLE` and `ON`: constants of several names. */
-function areApart(one: ts.Expression, two: ts.Expression): boolean {
+/** `Kind.Idle` and `Kind.On`, `IDLE` and `ON`: constants, told apart by their names. */
+function areConstants(one: ts.Expression, two: ts.Expression): boolean {
   if (ts.isIdentifier(one) && ts.isIdentifier(two))
     return isConstantName.test(one.text) && isConstantName.test(two.text);
   if (!ts.isPropertyAccessExpression(one) || !ts.isPropertyAccessExpression(two)) return false;
