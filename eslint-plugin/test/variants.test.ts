@@ -101,6 +101,15 @@ const byPart = (test: string, mark = "", first = "frames: 0"): string =>
 finds("a part that is missing", byPart("if (this.state.staging) return;"), "webgpu");
 finds("a part that is there", byPart("if (!this.state.staging) return;", " // !"), "webgpu");
 finds("another part", byPart("if (this.state.frames) return;", " // !"), "webgpu");
+const wide = (ask: string): string =>
+  recorder(
+    "{ w: number } | { w: number; staging: GPUBuffer }",
+    "{ w: 0 }",
+    `const w = this.device.limits.maxBufferSize;\n${ask}\n` +
+      `this.state = { w, staging: ${buffer} }; // !`,
+    'if ("staging" in this.state) this.state.staging.destroy();',
+  );
+finds("a part that is another each time", wide("if (this.state.w === w) return;"), "webgpu");
 finds(
   "a part that is null",
   byPart("if (this.state.staging !== null) throw new Error();", "", "staging: null, frames: 0"),
