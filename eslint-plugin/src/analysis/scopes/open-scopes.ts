@@ -6,6 +6,7 @@ import ts from "typescript";
 import type { Session } from "../session.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { keptBy, lasts } from "../transfer/keeps.ts";
 import { referencesTo } from "../program/references.ts";
 import { calleeNameNode, isUsing, unwrap, within } from "../program/syntax.ts";
 
@@ -210,15 +211,22 @@ export function putsInside(session: Session, call: ts.CallExpression, scope?: Op
   return opened !== undefined && opensScope(session, opened) && !isMovedOn(session, declaration);
 }
 
-/** `scope.attach(t);`, where `t` is a variable of the scope anyway. */
+/** `scope.attach(t);`, where the scope has `t` anyway: it is made there, and not moved away. */
 export function staysInside(
   session: Session,
   call: ts.CallExpression,
-  { pos, end }: ts.Declaration,
+  declaration: ts.Declaration,
 ): boolean {
   const scope = fateOf(call).kind === "dropped" ? scopeAround(session, call) : null;
+  const { pos, end } = declaration;
   if (!scope || pos < scope.opening.pos || end > scope.region.end) return false;
-  return putsInside(session, call, scope);
+  const made = ts.isVariableDeclaration(declaration) ? declaration.initializer : undefined;
+  const owned = made && session.oracle.ownedAt(made);
+  if (!owned || lasts(session, made)) return false;
+  const bare = unwrap(made);
+  const isMoved =
+    ts.isCallExpression(bare) && keptBy(session, bare, session.oracle.callee(bare), owned);
+  return !isMoved && putsInside(session, call, scope);
 }
 
 /** `scope.carry(old, next)`: `next` stands where `old` stood. */
