@@ -110,7 +110,8 @@ class Described implements Mention {
     return names.every(({ id }) => this.#session.oracle.ownedAt(id) === null);
   }
   get parting(): boolean {
-    return makesParts(this.#session, this.#node, this.#owned);
+    const isListed = this.fate.literal !== null && !ts.isSpreadElement(this.#node.parent);
+    return !isListed && makesParts(this.#session, this.#node, this.#owned);
   }
   get promise(): boolean {
     return isPromiseMember(this.fate.member);
