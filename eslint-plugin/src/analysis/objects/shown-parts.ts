@@ -4,7 +4,8 @@
  * nobody else ends are lost with it. Used by `left-behind.ts`.
  */
 import ts from "typescript";
-import { sourcesFor } from "../program/call-index.ts";
+import { callsNamed, sourcesFor } from "../program/call-index.ts";
+import { nameOf } from "../program/call-sites.ts";
 import { accessesByName, elementsByName } from "../program/field-index.ts";
 import { referencesTo } from "../program/references.ts";
 import {
@@ -70,14 +71,19 @@ function shownBy(
   });
 }
 
-/** Whether anybody ends a part of the object by its name, or takes it out of it. */
-function isEndedElsewhere(session: Session, fn: ts.Node, name: string): boolean {
+/** Whether anybody who may have the object ends a part of it by its name, or takes it out. */
+function isEndedElsewhere(session: Session, fn: FunctionWithBody, part: string): boolean {
   const { oracle } = session;
+  const name = nameOf(fn);
+  const callers = name === undefined ? [] : callsNamed(oracle, name);
+  const near = new Set([fn, ...callers].map((node) => node.getSourceFile()));
+  const isOf = ({ name: read }: ts.PropertyAccessExpression): boolean => {
+    const declared = oracle.declarationAt(read)?.getSourceFile();
+    return declared === undefined || declared === fn.getSourceFile();
+  };
   return sourcesFor(oracle, fn).some((file) => {
-    const reads = oracle.facts.of(file, accessesByName).get(name) ?? [];
-    return (
-      oracle.facts.of(file, elementsByName).has(name) ||
-      reads.some((at) => session.transfer(at).effect === "disposes")
-    );
+    if (near.has(file) && oracle.facts.of(file, elementsByName).has(part)) return true;
+    const reads = oracle.facts.of(file, accessesByName).get(part) ?? [];
+    return reads.some((at) => session.transfer(at).effect === "disposes" && isOf(at));
   });
 }
