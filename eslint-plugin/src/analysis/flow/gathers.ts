@@ -151,7 +151,8 @@ const nameOrElement = (arm: ts.Expression): ts.Identifier | undefined => {
 export function isWrittenAgain(session: Session, id: ts.Expression): boolean {
   const source = ts.isIdentifier(id) ? session.oracle.declarationAt(id) : undefined;
   if (!source || !ts.isVariableDeclaration(source) || !ts.isIdentifier(source.name)) return true;
-  if (!source.initializer || isNullish(unwrap(source.initializer))) return true;
+  const isTurn = ts.isForOfStatement(source.parent.parent); // `for (const t of table.values())`
+  if (!isTurn && (!source.initializer || isNullish(unwrap(source.initializer)))) return true;
   const home = enclosingFunction(source) ?? source.getSourceFile();
   return referencesTo(session.oracle, source, source.name, home).some(isTarget);
 }
