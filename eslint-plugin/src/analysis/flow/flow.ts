@@ -281,12 +281,17 @@ export class Flow {
 
   private linked(state: State, cell: Cell): Cell[] {
     const found = new Set<Cell>();
+    const isApart = ({ bits }: Value): boolean => (bits & owned) !== 0;
+    const own = state.get(cell);
     const visit = (c: Cell): void => {
       if (found.has(c)) return;
       found.add(c);
       const link = state.get(c)?.link;
       if (link) visit(link);
-      for (const [other, v] of state) if (v.link === c) visit(other);
+      // `x = on ? a : b`, arm by arm: where one may have a value apart, so has the other
+      const isEither = c !== cell && c.kind === "local";
+      for (const [other, v] of state)
+        if (v.link === c && !(isEither && (isApart(v) || (own && isApart(own))))) visit(other);
     };
     visit(cell);
     return [...found];

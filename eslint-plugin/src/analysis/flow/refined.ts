@@ -8,7 +8,7 @@ import type { Cell, Cells } from "./cells.ts";
 import { answerBetween, factsBetween } from "./conditions.ts";
 import type { Segment } from "./events.ts";
 import { setApart } from "./heirs.ts";
-import { keepBits, nil, noSites, owned, value, type State } from "./states.ts";
+import { keepBits, nil, none, noSites, owned, value, type State } from "./states.ts";
 import { leavesNothing } from "./variants.ts";
 
 /** What is left of a state on the way between two segments. */
@@ -33,10 +33,20 @@ export function refined(cells: Cells, out: State, from: Segment, to: Segment): S
       if (!v) continue;
       const bits = keepBits(v.bits, is);
       state.set(target, { ...v, bits, sites: bits & owned ? v.sites : noSites });
+      if (is === "null" && v.link) lacks(state, v.link, target);
     }
   }
   for (const cell of emptied) state.set(cell, value(nil));
   return state;
+}
+
+/** `last = b; … if (b === null)`: what was made for `b` the later name does not have, either. */
+function lacks(state: State, holder: Cell, cell: Cell): void {
+  const v = state.get(holder);
+  const others = v && [...v.sites].filter((site) => site.cell !== cell);
+  if (!others || others.length === v.sites.size) return;
+  const bits = others.length > 0 ? v.bits : (v.bits & ~owned) | none;
+  state.set(holder, { ...v, bits, sites: new Set(others) });
 }
 
 /** The slots of which a test leaves only variants that hold nothing. */
