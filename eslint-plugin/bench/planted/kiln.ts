@@ -18,6 +18,10 @@ interface Slot {
 
 let rendering: Fiber;
 
+function begin(fiber: Fiber): void {
+  rendering = fiber;
+}
+
 /** A mounted component: the slots of its hooks, and the effects that wait for the render's end. */
 class Fiber {
   readonly #slots: Slot[] = [];
@@ -25,7 +29,7 @@ class Fiber {
   #next = 0;
 
   render(component: () => string): string {
-    rendering = this;
+    begin(this);
     this.#next = 0;
     const html = component();
     for (const effect of this.effects.splice(0)) effect();

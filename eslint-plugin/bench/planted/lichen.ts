@@ -276,7 +276,7 @@ async function recovery(rule: Rule, target: Tensor, cfg: Config): Promise<number
     const healed = noGrad(() => grow(rule, damage(grown, x, y), cfg.growth));
     return F.l1Loss(healed.slice(1, 0, 4).squeeze(0), target).item();
   });
-  return Promise.all(errors);
+  return await Promise.all(errors);
 }
 
 export async function run(): Promise<string> {

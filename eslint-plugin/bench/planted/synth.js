@@ -290,7 +290,7 @@ export async function run() {
     using curve = stack(energies);
     for (const energy of energies) energy.dispose();
     const samples = await recorder.take();
-    for (const _ of rig.perform(song, 5)) if (song.length > 4) break;
+    for (const { size } of rig.perform(song, 5)) if (size > 0) break;
     return { samples: samples.length, peak: await meter.read(), curve: await curve.toArray() };
   } finally {
     meter.free();

@@ -158,7 +158,9 @@ class Alarm implements Disposable {
   private readonly stop: () => void;
 
   constructor(issued: Signal<Forecast>) {
-    this.stop = issued.on((forecast) => void this.note(forecast));
+    this.stop = issued.on((forecast) => {
+      this.note(forecast);
+    });
   }
 
   private note({ gauge, levels }: Forecast): void {
