@@ -18,6 +18,7 @@ import {
 } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { fateOf } from "../transfer/fate.ts";
+import { choiceArms } from "./gathers.ts";
 import type { Slot } from "./slots.ts";
 
 /** A record that a slot is given. */
@@ -94,9 +95,7 @@ function valuesOf({ oracle }: Session, { mentions }: Slot): ts.Expression[] | un
 /** `on ? { … } : { … }`: either. */
 function choices(value: ts.Expression): ts.Expression[] {
   const bare = unwrap(value);
-  return ts.isConditionalExpression(bare)
-    ? [...choices(bare.whenTrue), ...choices(bare.whenFalse)]
-    : [bare];
+  return choiceArms(bare)?.flatMap(choices) ?? [bare];
 }
 
 /** What a literal says of its parts, where it names all of them. */

@@ -10,16 +10,15 @@ import type { Session } from "../session.ts";
 import { fateOf } from "../transfer/fate.ts";
 import { entryOf } from "../transfer/looked-at.ts";
 
-/** The key of `map.delete(key)`. */
-const keyOf = (removal: ts.Node): ts.Expression | undefined =>
-  ts.isCallExpression(removal) ? removal.arguments[0] : undefined;
-
 /** `map.get(key)` beside `map.delete(oldest)`: a name for another place. */
-export function isOfOtherKey(session: Session, mention: ts.Expression, removal: ts.Node): boolean {
-  const key = keyOf(removal);
+export function isOfOtherKey(
+  session: Session,
+  mention: ts.Expression,
+  key: ts.Expression,
+): boolean {
   const got = entryOf(mention);
   const other = got && (ts.isCallExpression(got) ? got.arguments[0] : undefined);
-  return key !== undefined && other !== undefined && areOthers(session, key, other);
+  return other !== undefined && areOthers(session, key, other);
 }
 
 /** Whether two keys are names, or a part of one, of which neither is made of the other. */
@@ -38,13 +37,12 @@ export function endsOtherKey(
   session: Session,
   call: ts.CallExpression,
   body: FunctionWithBody,
-  { container, node }: { container: ts.Expression; node: ts.Node },
+  container: ts.Expression,
+  key: ts.Expression,
 ): boolean {
-  const key = keyOf(node);
   const { oracle } = session;
   const mentions = placesLike(session, body, container);
   return (
-    key !== undefined &&
     mentions.length > 0 &&
     mentions.every((at) => {
       const { kind, member, node: use } = fateOf(at);

@@ -286,6 +286,7 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
   const { node, container } = found;
   const root: ts.Node = enclosingFunction(node) ?? node.getSourceFile();
   const last = endOfReach(session, found, root);
+  const key = keyOf(found);
   const visit = (inner: ts.Node): boolean => {
     if (inner === node || inner.pos >= last) return false;
     if (ts.isIdentifier(inner) && isDeclared(inner)) return false;
@@ -294,7 +295,7 @@ function mentionedElsewhere(session: Session, found: Found): boolean {
       samePlace(session.oracle, inner, container) &&
       mayTake(session, inner) &&
       !keepsInPlace(session, inner, found) &&
-      !isOfOtherKey(session, inner, node) &&
+      !(key && isOfOtherKey(session, inner, key)) &&
       !takesOneOfAll(inner, found) &&
       !looksAtEntry(session, inner) &&
       !looksThrough(session, inner, node);
@@ -341,7 +342,8 @@ function givesOrEnds(session: Session, call: ts.CallExpression, found: Found): b
   const { container, node } = found;
   const field = fieldOfThis(container);
   const { body } = session.oracle.callee(call);
-  if (body && endsOtherKey(session, call, body, found)) return false;
+  const key = keyOf(found);
+  if (body && key && endsOtherKey(session, call, body, container, key)) return false;
   if (body && !field && call.arguments.some((a) => isHolderOf(session, a, container))) return true;
   if (body && !field && asksHolder(session, call, container, body)) return true;
   if (body && !field)

@@ -52,11 +52,14 @@ function keptIn(
   const own = ts.ModifierFlags.Private | ts.ModifierFlags.Readonly;
   const isOwn =
     ts.isPrivateIdentifier(field.name) || (ts.getCombinedModifierFlags(field) & own) !== 0;
+  const name = memberName(field.name);
   const assigned = oracle.facts
     .assignments(field.getSourceFile())
-    .filter(({ left }) => fieldOf(left) === memberName(field.name))
     .filter(
-      ({ left }) => oracle.declarationAt((left as ts.PropertyAccessExpression).name) === field,
+      ({ left }) =>
+        ts.isPropertyAccessExpression(left) &&
+        left.name.text === name &&
+        oracle.declarationAt(left.name) === field,
     );
   const values = [field.initializer, ...assigned.map(({ right }) => right)]
     .filter((value) => value !== undefined)
@@ -77,9 +80,6 @@ function lacksMethods({ parent: holder }: FunctionWithBody, type: ts.Node): bool
 
 const nameOfMember = ({ name }: ts.TypeElement): string =>
   name && (ts.isIdentifier(name) || ts.isStringLiteralLike(name)) ? name.text : "";
-
-const fieldOf = (place: ts.Expression): string =>
-  ts.isPropertyAccessExpression(place) ? place.name.text : "";
 
 /** What all that call a function give it for a parameter. */
 function handedFor(
