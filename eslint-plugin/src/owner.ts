@@ -30,6 +30,21 @@ export type ScopeSettings =
   | { begin: string; end: string }
   | { using: CalleeSpecifier };
 
+/** The type of scope objects, and what their methods do. */
+export interface ScopeObjectSettings {
+  type: string;
+  /** The scope has what they are given from then on (`attach`). */
+  keeps?: string[];
+  /** The new value stands where the old one stood, in the scope or out of it (`carry`). */
+  carries?: string[];
+  /** They run a function in the scope (`run`). */
+  runs?: string[];
+  /** They are given first which scope has the value from then on, or `null` for none (`moveTo`). */
+  moves?: string[];
+  /** What else leaves the scope open (`report`). */
+  others?: string[];
+}
+
 /** The names that tell where there are no types. */
 export interface UntypedSettings {
   /** The library's global, as a script tag leaves it. */
@@ -120,6 +135,9 @@ export interface OwnerSettings {
   lasting?: CalleeSpecifier[];
   alias?: string;
   scopes?: ScopeSettings[];
+  scopeObject?: ScopeObjectSettings;
+  /** The symbol by which objects list the values they hold, for scopes to see (`[tensors]`). */
+  listing?: string;
   runsInScope?: CalleeSpecifier[];
   /** Functions that call their callback at once, in the scope of the caller (`noGrad`). */
   runsInline?: CalleeSpecifier[];
@@ -160,8 +178,11 @@ export interface TenureSettings {
 }
 
 /** An owner with every default filled in. */
-export interface Owner extends Required<Omit<OwnerSettings, "dispose" | "keep" | "untyped">> {
+export interface Owner extends Required<
+  Omit<OwnerSettings, "dispose" | "keep" | "untyped" | "scopeObject">
+> {
   untyped: Required<UntypedSettings>;
+  scopeObject: Required<ScopeObjectSettings>;
   dispose: { methods: string[]; functions: CalleeSpecifier[] };
   keep: { methods: string[]; functions: CalleeSpecifier[] };
 }

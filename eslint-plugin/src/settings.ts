@@ -150,6 +150,16 @@ const ownerShape = shape(
     lasting: listOf(callee),
     alias: text,
     scopes: listOf(scope),
+    scopeObject: shape(
+      {
+        type: text,
+        ...Object.fromEntries(
+          ["keeps", "carries", "runs", "moves", "others"].map((n) => [n, listOf(text)]),
+        ),
+      },
+      ["type"],
+    ),
+    listing: text,
     runsInScope: listOf(callee),
     runsInline: listOf(callee),
     freshArguments: listOf(callee),
@@ -204,6 +214,7 @@ export const complete = (owner: OwnerSettings): Owner => ({
   args: "borrow",
   alias: "",
   scopes: [],
+  listing: "",
   runsInScope: [],
   runsInline: [],
   freshArguments: [],
@@ -235,6 +246,10 @@ export const complete = (owner: OwnerSettings): Owner => ({
       lent: [],
     },
     ...owner.untyped,
+  },
+  scopeObject: {
+    ...{ type: "", keeps: [], carries: [], runs: [], moves: [], others: [] },
+    ...owner.scopeObject,
   },
   dispose: {
     methods: owner.dispose?.methods ?? ["dispose"],

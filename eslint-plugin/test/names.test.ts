@@ -38,6 +38,7 @@ function namesIn(owner: OwnerSettings): string[] {
     ...(Array.isArray(owner.types) ? owner.types.flatMap((t) => t.name) : []),
     ...callees.flatMap(nameOf),
     ...(owner.scopes ?? []).flatMap(scopeNames),
+    ...Object.values(owner.scopeObject ?? {}).flat(),
     ...[owner.brand, owner.freshProperties, owner.dispose?.methods, owner.keep?.methods].flat(),
     ...[
       owner.shares,
@@ -47,6 +48,7 @@ function namesIn(owner: OwnerSettings): string[] {
       owner.overrides?.flatMap(({ method, calledBy }) => [method, ...calledBy]),
       owner.outsideScopes,
       owner.alias,
+      owner.listing,
     ].flat(),
   ].filter((name): name is string => name !== undefined && name !== "");
 }

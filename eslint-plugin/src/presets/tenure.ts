@@ -44,6 +44,17 @@ export const tenure: readonly OwnerSettings[] = [
       { using: "newDisposeScope" },
       { using: "NewDisposeScope" },
     ],
+    scopeObject: {
+      type: "DisposeScope",
+      keeps: ["attach", "use", "adopt", "disposeEverythingBut"],
+      carries: ["carry"],
+      runs: ["run", "enter", "go"],
+      moves: ["moveTo"],
+      others: [
+        ...["wait", "defer", "detach", "moveToOuter", "tensors", "contains", "describe", "report"],
+      ],
+    },
+    listing: "tensors",
     runsInScope: ["go", "run", "enter", "trace", "grad", "valueAndGrad", "gradcheck", "compile"],
     runsInline: [
       ...["noGrad", "enableGrad", "autocast", "assertNoLeaks", "checkpoint"],

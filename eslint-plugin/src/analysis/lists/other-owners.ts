@@ -11,6 +11,7 @@ import { puts, putValues } from "../program/containers.ts";
 import { referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
 import { someWithin, unwrap, within } from "../program/syntax.ts";
+import { scopeObjectAt } from "../scopes/scope-objects.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 
@@ -87,12 +88,14 @@ function constantGiven({ oracle }: Session, id: ts.Identifier): ts.Expression | 
 }
 
 /** The stack or scope of `stack.use(t)`, `scope.attach(t)`, `scope.run(() => …)`. */
-function ownerAsked({ oracle }: Session, call: ts.CallExpression): ts.Expression | undefined {
+function ownerAsked(session: Session, call: ts.CallExpression): ts.Expression | undefined {
   const { expression } = call;
   if (!ts.isPropertyAccessExpression(expression)) return undefined;
   const { name, expression: on } = expression;
-  if (!/^(use|adopt|attach|run|enter)$/.test(name.text)) return undefined;
-  return /^((Async)?DisposableStack|DisposeScope)$/.test(oracle.typeName(on)) ? on : undefined;
+  const isStack = /^(Async)?DisposableStack$/.test(session.oracle.typeName(on));
+  const scope = scopeObjectAt(session, on);
+  const keeps = isStack ? ["use", "adopt"] : scope && [...scope.keeps, ...scope.runs];
+  return keeps?.includes(name.text) ? on : undefined;
 }
 
 /** Whether the class or file that knows an owner ends it, or what it holds. */

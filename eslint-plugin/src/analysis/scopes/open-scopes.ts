@@ -9,6 +9,7 @@ import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { keptBy, lasts } from "../transfer/keeps.ts";
 import { referencesTo } from "../program/references.ts";
 import { calleeNameNode, isUsing, unwrap, within } from "../program/syntax.ts";
+import { isMove, scopeObjectAt } from "./scope-objects.ts";
 
 /** Whether a place is reached without a scope: by every caller, or by some. */
 export function mayLackScope(session: Session, node: ts.Node): boolean {
@@ -201,8 +202,8 @@ export function isDeclaredOutside(
  */
 export function putsInside(session: Session, call: ts.CallExpression, scope?: OpenScope): boolean {
   const { name, receiver } = session.oracle.callee(call);
-  const isOwn = /^(attach|use|adopt|disposeEverythingBut)$/.test(name);
-  const target = isOwn ? receiver : name === "moveTo" ? call.arguments[0] : undefined;
+  const isOwn = receiver && scopeObjectAt(session, receiver)?.keeps.includes(name);
+  const target = isOwn ? receiver : isMove(session, name) ? call.arguments[0] : undefined;
   const held = target && unwrap(target);
   const source = held && ts.isIdentifier(held) ? session.oracle.declarationAt(held) : undefined;
   if (!scope || !source || !isUsing(source) || !within(source, scope.region)) return false;
@@ -230,10 +231,9 @@ export function staysInside(
 }
 
 /** `scope.carry(old, next)`: `next` stands where `old` stood. */
-export const isCarry = ({ oracle }: Session, call: ts.CallExpression): boolean =>
-  ts.isPropertyAccessExpression(call.expression) &&
-  call.expression.name.text === "carry" &&
-  oracle.typeName(call.expression.expression) === "DisposeScope";
+export const isCarry = (session: Session, { expression: asked }: ts.CallExpression): boolean =>
+  ts.isPropertyAccessExpression(asked) &&
+  scopeObjectAt(session, asked.expression)?.carries.includes(asked.name.text) === true;
 
 function holdsScope(session: Session, statement: ts.Statement): boolean {
   return (

@@ -6,11 +6,21 @@
 import ts from "typescript";
 import { sourcesOf } from "../program/call-index.ts";
 import { accessesByName, elementsByName } from "../program/field-index.ts";
-import { isNullish, isSelf, isTarget, memberName, unwrap, within } from "../program/syntax.ts";
+import {
+  calleeNameNode,
+  isNullish,
+  isSelf,
+  isTarget,
+  memberName,
+  unwrap,
+  within,
+} from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { keptBy } from "../transfer/keeps.ts";
 import { isMovedOn, opensScope } from "./open-scopes.ts";
+import { isMove, scopeObjectAt } from "./scope-objects.ts";
 
 /**
  * Whether a scope that lives on has what is made at a place: `this.scope.run(() => …)`,
@@ -32,19 +42,18 @@ export function isOfLastingScope(session: Session, value: ts.Expression): boolea
     );
 }
 
-const isScope = ({ oracle }: Session, node: ts.Expression): boolean =>
-  oracle.typeName(node) === "DisposeScope";
-
 /** The scope that has what a call gives: `scope` of `scope.use(t)`, `other.moveTo(scope, t)`. */
 function ownerOf(session: Session, call: ts.CallExpression): ts.Expression | undefined {
   const target = call.expression;
   if (!ts.isPropertyAccessExpression(target)) return runningScope(session, call);
   const { expression: on, name } = target;
   const [first] = call.arguments;
-  if (name.text === "moveTo") return first && !isNullish(unwrap(first)) ? first : undefined;
-  if (/^(detach|moveToOuter|detachFromScope)$/.test(name.text)) return undefined;
-  const gives = /^(run|enter|attach|use|adopt|carry)$/.test(name.text) && isScope(session, on);
-  return gives ? on : runningScope(session, call);
+  if (isMove(session, name.text)) return first && !isNullish(unwrap(first)) ? first : undefined;
+  const scope = scopeObjectAt(session, on);
+  if (scope && [scope.runs, scope.keeps, scope.carries].flat().includes(name.text)) return on;
+  const owned = session.oracle.ownedAt(call);
+  const isMoved = owned && keptBy(session, call, session.oracle.callee(call), owned);
+  return isMoved ? undefined : runningScope(session, call);
 }
 
 /** `scope.run(() => { this.x = make(); })`: the scope in which a place runs. */
@@ -52,8 +61,8 @@ function runningScope(session: Session, value: ts.Expression): ts.Expression | u
   for (let fn = enclosingFunction(value); fn; fn = enclosingFunction(fn)) {
     const target = handedTo(fn)?.expression;
     if (!target || !ts.isPropertyAccessExpression(target)) return undefined;
-    if (/^(run|enter|go)$/.test(target.name.text) && isScope(session, target.expression))
-      return target.expression;
+    const scope = scopeObjectAt(session, target.expression);
+    if (scope?.runs.includes(target.name.text)) return target.expression;
   }
   return undefined;
 }
@@ -78,7 +87,7 @@ function livesOn(session: Session, scope: ts.Expression): boolean {
   );
   const given = [...starts, ...mentions.flatMap(storedAt)].filter((v) => !isNullish(unwrap(v)));
   const isOwn = given.length > 0 && given.every((v) => opensScope(session, v));
-  return !isOwn || !mentions.every(leavesIt);
+  return !isOwn || !mentions.every((at) => leavesIt(session, at));
 }
 
 /** `this.scope = newDisposeScope()`: what a field is given. */
@@ -86,19 +95,16 @@ const storedAt = (at: ts.PropertyAccessExpression): ts.Expression[] =>
   ts.isBinaryExpression(at.parent) && isTarget(at) ? [at.parent.right] : [];
 
 /** Whether a mention of a scope leaves it open, and does not hand it on. */
-function leavesIt(at: ts.PropertyAccessExpression): boolean {
+function leavesIt(session: Session, at: ts.PropertyAccessExpression): boolean {
   if (isTarget(at)) return true;
   const { kind, member, node } = fateOf(at);
   if (kind === "read") return true;
-  const isMove =
-    kind === "argument" &&
-    ts.isCallExpression(node) &&
-    ts.isPropertyAccessExpression(node.expression) &&
-    node.expression.name.text === "moveTo";
-  return isMove || (kind === "receiver" && staysOpen.test(member));
+  if (kind === "argument") {
+    const name = ts.isCallExpression(node) ? calleeNameNode(node)?.text : undefined;
+    return name !== undefined && isMove(session, name);
+  }
+  const scope = scopeObjectAt(session, at);
+  if (kind !== "receiver" || !scope) return false;
+  const { keeps, carries, runs, moves, others } = scope;
+  return [keeps, carries, runs, moves, others].flat().includes(member);
 }
-
-const staysOpen = new RegExp(
-  "^(run|enter|go|wait|attach|use|adopt|defer|carry|detach|moveTo|moveToOuter|tensors|contains|" +
-    "describe|report)$",
-);

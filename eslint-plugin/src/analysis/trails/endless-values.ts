@@ -13,6 +13,7 @@ import { scopeCallback } from "../transfer/keeps.ts";
 import { isStatic, ownedMembers, type Member } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isAnything, isHolder } from "../../owner.ts";
+import { scopeObjectAt } from "../scopes/scope-objects.ts";
 import type { Session } from "../session.ts";
 import { baseOf, hasBody, unwrap, within, type CallLike } from "../program/syntax.ts";
 import { cleanedEffect } from "./cleaned-effects.ts";
@@ -120,7 +121,7 @@ function isMadeByEffect(session: Session, node: ts.Node): boolean {
 /** Whether no scope frees a value: it is made outside of any, or as what a scope gives. */
 function isOutOfScopes(session: Session, node: CallLike, { owned, hasLeft }: Trail): boolean {
   const { receiver } = session.oracle.callee(node);
-  if (receiver && session.oracle.typeName(receiver) === "DisposeScope") return false;
+  if (receiver && scopeObjectAt(session, receiver)) return false;
   // what they hold is made by others, and counts there
   const type = ts.isNewExpression(node) ? session.oracle.typeName(node) : "";
   if (/^(Promise|Map|Set)$/.test(type)) return false;

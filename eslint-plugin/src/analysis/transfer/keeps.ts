@@ -29,7 +29,7 @@ export function keptBy(
   )
     return callee.receiver;
   const [first, second] = call.arguments;
-  const given = callee.name === "moveTo" ? second : first; // after where it goes
+  const given = owner.scopeObject.moves.includes(callee.name) ? second : first;
   if (
     given &&
     oracle.is(callee, owner.keep.functions, owner) &&
@@ -44,8 +44,8 @@ export function detaches({ oracle }: Session, call: ts.CallExpression, owner: Ow
   const callee = oracle.callee(call);
   if (oracle.is(callee, owner.lasting, owner)) return true;
   const [target] = call.arguments;
-  const isNowhere = callee.name === "moveTo" && target !== undefined && isNullish(unwrap(target));
-  return isNowhere && oracle.is(callee, owner.keep.functions, owner);
+  if (!owner.scopeObject.moves.includes(callee.name) || !target) return false;
+  return isNullish(unwrap(target)) && oracle.is(callee, owner.keep.functions, owner);
 }
 
 /**
@@ -116,7 +116,8 @@ export function scopeCallback(
     return session.oracle.is(callee, scopes, of) || session.oracle.is(callee, of.runsInline, of);
   };
   if (isFor(owner)) return last;
-  const isSeen = ({ policy }: Owner): boolean => policy !== "protocol" || listsParts(session, call);
+  const isSeen = ({ listing }: Owner): boolean =>
+    listing === "" || listsParts(session, call, listing);
   const isOfOthers = isHolder(owner, session.settings) && ts.isCallExpression(call);
   return isOfOthers && session.settings.owners.some((of) => isFor(of) && isSeen(of))
     ? last
@@ -124,13 +125,13 @@ export function scopeCallback(
 }
 
 /** Whether a scope sees into an object that its callback gives: its class has `[tensors]()`. */
-const listsParts = ({ oracle }: Session, call: ts.CallExpression): boolean =>
+const listsParts = ({ oracle }: Session, call: ts.CallExpression, listing: string): boolean =>
   oracle
     .declarationsAt(call)
     .some(
       (declared) =>
         ts.isClassLike(declared) &&
-        declared.members.some(({ name }) => name?.getText() === "[tensors]"),
+        declared.members.some(({ name }) => name?.getText() === `[${listing}]`),
     );
 
 /** `scope.attach(t);`: the scope has what it is given from then on. */
