@@ -8,17 +8,16 @@ import { marked } from "./marked.ts";
 const test = suite("other keys");
 const finds = marked(test);
 
-finds(
-  "an entry of another key, a closure",
-  `
+/** A cache of a closure that drops its oldest entry, and what it makes a new one of. */
+const cache = (make: string): string => `
 import { type Tensor } from "tenure";
-export function forecaster(model: (x: Tensor) => Tensor) {
+export function forecaster() {
   const said = new Map<number, Tensor>();
   return {
     ask(x: Tensor, from: number): Tensor {
       let answer = said.get(from);
       if (!answer) {
-        answer = x.neg();
+        ${make}
         said.set(from, answer);
       }
       if (said.size > 6) {
@@ -30,51 +29,38 @@ export function forecaster(model: (x: Tensor) => Tensor) {
     close(): void { said.forEach((a) => { a.dispose(); }); said.clear(); },
   };
 }
-`,
-);
+`;
+finds("an entry of another key, a closure", cache("answer = x.neg();"));
 finds(
-  "an entry of another key, by a method",
-  `
+  "beside a value that no table had",
+  cache("const window = x.slice(0, from, from + 5); answer = window.neg(); window.dispose();"),
+);
+
+/** A table of records that a method adds to, with the oldest dropped. */
+const book = (add: string, drop: string, rest = ""): string => `
 import { type Tensor } from "tenure";
 interface Page { readonly gauge: string; readonly levels: Tensor }
 export class Book {
   private readonly pages = new Map<string, Page>();
-  add(gauge: string, x: Tensor): void {
+  ${add}
+    if (this.pages.size <= 3) return;
+    const [oldest] = this.pages.keys();
+    ${drop}
+  }
+  drop(gauge: string): void {
+    this.pages.get(gauge)?.levels.dispose();
+    this.pages.delete(gauge);
+  }
+  clear(): void { for (const gauge of [...this.pages.keys()]) this.drop(gauge); }
+}
+${rest}`;
+const make = `add(gauge: string, x: Tensor): void {
     this.drop(gauge);
-    this.pages.set(gauge, { gauge, levels: x.neg() });
-    if (this.pages.size <= 3) return;
-    const [oldest] = this.pages.keys();
-    this.pages.delete(oldest!); // !
-  }
-  drop(gauge: string): void {
-    this.pages.get(gauge)?.levels.dispose();
-    this.pages.delete(gauge);
-  }
-  clear(): void { for (const gauge of [...this.pages.keys()]) this.drop(gauge); }
-}
-`,
-);
-finds(
-  "one that a method is given",
-  `
-import { type Tensor } from "tenure";
-interface Page { readonly gauge: string; readonly levels: Tensor }
-class Book {
-  private readonly pages = new Map<string, Page>();
-  add(page: Page): void {
+    this.pages.set(gauge, { gauge, levels: x.neg() });`;
+const given = `add(page: Page): void {
     this.drop(page.gauge);
-    this.pages.set(page.gauge, page);
-    if (this.pages.size <= 3) return;
-    const [oldest] = this.pages.keys();
-    this.pages.delete(oldest!); // !
-  }
-  drop(gauge: string): void {
-    this.pages.get(gauge)?.levels.dispose();
-    this.pages.delete(gauge);
-  }
-  clear(): void { for (const gauge of [...this.pages.keys()]) this.drop(gauge); }
-}
-export class Service {
+    this.pages.set(page.gauge, page);`;
+const service = `class Service {
   private readonly book = new Book();
   page(name: string, x: Tensor): Page {
     const page = { gauge: name, levels: x.neg() };
@@ -83,56 +69,12 @@ export class Service {
   }
   end(): void { this.book.clear(); }
 }
-`,
-);
-finds(
-  "one that ends by its own key",
-  `
-import { type Tensor } from "tenure";
-interface Page { readonly gauge: string; readonly levels: Tensor }
-export class Book {
-  private readonly pages = new Map<string, Page>();
-  add(gauge: string, x: Tensor): void {
-    this.drop(gauge);
-    this.pages.set(gauge, { gauge, levels: x.neg() });
-    if (this.pages.size <= 3) return;
-    const [oldest] = this.pages.keys();
-    this.drop(oldest!);
-  }
-  drop(gauge: string): void {
-    this.pages.get(gauge)?.levels.dispose();
-    this.pages.delete(gauge);
-  }
-  clear(): void { for (const gauge of [...this.pages.keys()]) this.drop(gauge); }
-}
-`,
-);
-finds(
-  "beside a value that no table had",
-  `
-import { type Tensor } from "tenure";
-export function forecaster() {
-  const said = new Map<number, Tensor>();
-  return {
-    ask(x: Tensor, from: number): Tensor {
-      let answer = said.get(from);
-      if (!answer) {
-        const window = x.slice(0, from, from + 5);
-        answer = window.neg();
-        window.dispose();
-        said.set(from, answer);
-      }
-      if (said.size > 6) {
-        const [oldest = 0] = said.keys();
-        said.delete(oldest); // !
-      }
-      return answer;
-    },
-    close(): void { said.forEach((a) => { a.dispose(); }); said.clear(); },
-  };
-}
-`,
-);
+export const service = new Service();
+`;
+const forgets = "this.pages.delete(oldest!); // !";
+finds("an entry of another key, by a method", book(make, forgets));
+finds("one that a method is given", book(given, forgets, service));
+finds("one that ends by its own key", book(make, "this.drop(oldest!);"));
 finds(
   "the first of a list alone",
   `
