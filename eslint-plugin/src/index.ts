@@ -14,6 +14,7 @@ export type {
   Owner,
   OwnerSettings,
   ResolvedSettings,
+  ScopeObjectSettings,
   ScopeSettings,
   Specifier,
   TenureSettings,
