@@ -4,7 +4,6 @@
  * which sees the library's own declarations, and a few of TensorFlow.js in `fixtures/tfjs.d.ts`.
  */
 import { fileURLToPath } from "node:url";
-import parser from "@typescript-eslint/parser";
 import { Linter, RuleTester } from "eslint";
 import ts from "typescript";
 import { suite } from "uvu";
@@ -12,6 +11,7 @@ import * as assert from "uvu/assert";
 import plugin from "../src/index.ts";
 import type { TenureSettings } from "../src/index.ts";
 import { layDeclarations } from "./declarations.ts";
+import { typedParser } from "./typed-parser.ts";
 
 layDeclarations();
 
@@ -52,16 +52,10 @@ export function testerFor(name: string): { tester: RuleTester; run: () => void }
   };
 }
 
-// One file is linted thousands of times here: where CI=true, the parser would take each time but
-// the first for a mere look at a fix, without types.
-export const languageOptions = (): object => ({
-  parser,
-  parserOptions: {
-    project: "./tsconfig.json",
-    tsconfigRootDir: projectDir,
-    disallowAutomaticSingleRunInference: true,
-  },
-});
+const parser = typedParser(`${projectDir}tsconfig.json`);
+const language = { parser };
+/** How every text is read: with the types of the project. */
+export const languageOptions = (): object => language;
 
 const linter = new Linter({ cwd: projectDir });
 
@@ -123,8 +117,7 @@ const unusedNames = new Set([6133, 6138, 6192, 6196, 6198, 6199, 6205]);
 
 /** TypeScript's own errors in a text, as one line each; the next `lint` has the same program. */
 export function typeErrors(code: string): string[] {
-  const { parserOptions } = languageOptions() as { parserOptions: object };
-  const { services } = parser.parseForESLint(code, { ...parserOptions, filePath: filename });
+  const { services } = parser.parseForESLint(code, { filePath: filename });
   const program = services?.program;
   const file = program?.getSourceFile(filename);
   if (!program || !file) throw new Error("the parser read no program");
