@@ -57,6 +57,49 @@ finds(
   "webgpu",
 );
 
+const slots = (ensure: string): string => `interface Slot { buffer: GPUBuffer; capacity: number }
+export class Store {
+  readonly slots = new Map<number, Slot>();
+  readonly #later: GPUBuffer[] = [];
+  constructor(readonly d: GPUDevice) {}
+  ensure(part: number, capacity: number): Slot {
+    ${ensure}
+    return slot;
+  }
+  destroy() { for (const s of this.slots.values()) drop(s); this.slots.clear(); }
+}
+function drop(slot: Slot) { slot.buffer.destroy(); }`;
+const had = `const old = this.slots.get(part);
+    if (old !== undefined && old.capacity >= capacity) return old;`;
+const had2 = `const old = this.slots.get(part);
+    if (old) { if (old.capacity >= capacity) return old; }`;
+const had3 = `const old = this.slots.get(part);
+    if ((old?.capacity ?? 0) >= capacity) return old!;`;
+const had4 = `if (this.slots.has(part)) {
+      const old = this.slots.get(part)!;
+      if (old.capacity >= capacity) return old;
+    }`;
+const put = (mark = ""): string => `
+    const buffer = this.d.createBuffer({ size: capacity });
+    const slot: Slot = { buffer, capacity };
+    this.slots.set(part, slot);${mark}`;
+for (const [name, code] of Object.entries({ had, had2, had3, had4 }))
+  finds(`outgrown, asked as in ${name}`, slots(code + put(" // !")), "webgpu");
+for (const [name, end] of Object.entries({
+  ended: "if (old !== undefined) drop(old);",
+  "ended where it is there": "old?.buffer.destroy();",
+  "kept for later": "if (old) this.#later.push(old.buffer);",
+})) {
+  finds(`outgrown and ${name}`, slots(`${had} ${end} ${put()}`), "webgpu");
+  finds(`outgrown, asked by itself, and ${name}`, slots(`${had2} ${end} ${put()}`), "webgpu");
+}
+finds(
+  "one that is there is given whatever it has",
+  slots(had4.replace("return old;", "return old;\n      grow(old); return old;") + put()) +
+    "\ndeclare function grow(slot: Slot): void;",
+  "webgpu",
+);
+
 const base = (resize: string): string => `abstract class Base {
   protected target: GPUTexture | null = null;
   constructor(protected d: GPUDevice) {}

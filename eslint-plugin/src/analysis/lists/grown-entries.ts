@@ -117,7 +117,7 @@ const asksAgain = (
       call !== got &&
       within(call, home) &&
       ts.isPropertyAccessExpression(on) &&
-      on.name.text !== "set" &&
+      !/^(has|set)$/.test(on.name.text) &&
       samePlace(session.oracle, on.expression, table)
     );
   });
@@ -126,22 +126,29 @@ const asksAgain = (
 function isMoreThanAsked(id: ts.Identifier): boolean {
   const test = testAround(id);
   const both = test && unwrap(test.expression);
-  if (!both || !ts.isBinaryExpression(both) || !within(id, both.left)) return false;
-  const operator = both.operatorToken.kind;
-  if (operator === ts.SyntaxKind.BarBarToken)
-    return /^!|(===?) ?(undefined|null)$/.test(both.left.getText());
+  if (!both) return false;
+  if (leaves(test.thenStatement)) return isLookedInto(id) && !test.elseStatement;
   return (
-    operator === ts.SyntaxKind.AmpersandAmpersandToken &&
-    unwrap(both.left) === id &&
-    leaves(test.thenStatement)
+    ts.isBinaryExpression(both) &&
+    within(id, both.left) &&
+    both.operatorToken.kind === ts.SyntaxKind.BarBarToken &&
+    /^!|(===?) ?(undefined|null)$/.test(both.left.getText())
   );
+}
+
+/** `b.size`, `b?.size`, `b!.size`. */
+function isLookedInto(id: ts.Identifier): boolean {
+  const top = ts.isNonNullExpression(id.parent) ? id.parent : id;
+  return ts.isPropertyAccessExpression(top.parent) && top.parent.expression === top;
 }
 
 /** Whether a place is reached where the old value does not do: in the `if`, or after a way out. */
 function isReached(at: ts.Node, test: ts.IfStatement): boolean {
   if (enclosingFunction(at) !== enclosingFunction(test)) return false;
-  if (leaves(test.thenStatement)) return at.pos >= test.end;
-  return within(at, test.thenStatement);
+  if (!leaves(test.thenStatement)) return within(at, test.thenStatement);
+  for (let end: ts.Node = test; end.parent && !within(at, end.parent); end = end.parent)
+    if (ts.isBlock(end.parent) && leaves(end.parent)) return false;
+  return at.pos >= test.end;
 }
 
 /** A new value, or a name that is given one just before. */
@@ -150,18 +157,17 @@ function isNew(session: Session, value: ts.Expression, put: ts.CallExpression): 
   const bare = unwrap(value);
   const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
   const block = ts.findAncestor(put, ts.isBlock);
-  return (
-    source !== undefined &&
-    block !== undefined &&
-    session.oracle.facts
-      .assignments(put.getSourceFile())
-      .some(
-        ({ left, right, end }) =>
-          ts.isIdentifier(left) &&
-          end <= put.pos &&
-          within(left, block) &&
-          session.oracle.declarationAt(left) === source &&
-          session.freshness(right) === "fresh",
-      )
-  );
+  if (source === undefined || block === undefined) return false;
+  const made = ts.isVariableDeclaration(source) && within(source, block) && source.initializer;
+  if (made && session.freshness(made) === "fresh") return true;
+  return session.oracle.facts
+    .assignments(put.getSourceFile())
+    .some(
+      ({ left, right, end }) =>
+        ts.isIdentifier(left) &&
+        end <= put.pos &&
+        within(left, block) &&
+        session.oracle.declarationAt(left) === source &&
+        session.freshness(right) === "fresh",
+    );
 }
