@@ -28,6 +28,7 @@ export const lots: readonly (readonly string[])[] = [
   ["hushline", "cohorts", "sketchpad", "parley", "labeller", "foothills"],
   ["valence", "scribe", "downlink"],
   ["lichen", "tidegauge", "synth", "kiln", "qubits", "beehive"],
+  ["tiles", "selfplay", "dayahead"],
 ];
 
 /** A planted leak. */
