@@ -17,6 +17,7 @@ import {
   everyRule,
   filename,
   fixed,
+  languageOf,
   languageOptions,
   lint,
   projectDir,
@@ -81,7 +82,7 @@ test("a parser with another TypeScript, whose kinds of nodes or types have other
     }),
   };
   for (const [name, other] of Object.entries(parsers)) {
-    const languages = { ...languageOptions(), parser: other };
+    const languages = languageOf(other);
     const found = lint(chain, { languageOptions: languages });
     assert.is(found.length, 1, name);
     assert.match(

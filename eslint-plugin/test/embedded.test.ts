@@ -6,7 +6,7 @@
 import { simpleTraverse } from "@typescript-eslint/typescript-estree";
 import parser from "@typescript-eslint/parser";
 import { suite } from "uvu";
-import { applied, assert, languageOptions, lint, typeErrors } from "./tester.ts";
+import { applied, assert, languageOf, lint, typeErrors } from "./tester.ts";
 
 const test = suite("embedded scripts");
 
@@ -61,7 +61,7 @@ export function chained(): number {
 }
 `;
 const page = `<h1>A page</h1>\n<p>text</p>\n<script>${script}</script>\n<p>end</p>\n`;
-const options = { languageOptions: { ...languageOptions(), parser: pages } };
+const options = { languageOptions: languageOf(pages) };
 
 test("reports stand in the file, and speak of its lines", () => {
   const found = lint(page, options).filter((m) => m.ruleId !== "tenure/prefer-using");

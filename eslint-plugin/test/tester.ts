@@ -56,6 +56,15 @@ const parser = typedParser(`${projectDir}tsconfig.json`);
 const language = { parser };
 /** How every text is read: with the types of the project. */
 export const languageOptions = (): object => language;
+/** How another parser reads a text: as those of users do, it finds the project itself. */
+export const languageOf = (other: object): object => ({
+  parser: other,
+  parserOptions: {
+    project: "./tsconfig.json",
+    tsconfigRootDir: projectDir,
+    disallowAutomaticSingleRunInference: true, // texts are linted often
+  },
+});
 
 const linter = new Linter({ cwd: projectDir });
 
