@@ -10,10 +10,10 @@ import { isPresenceFilter } from "../program/containers.ts";
 import { functionHanded } from "../program/callee.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { partFreshness } from "./fresh-parts.ts";
-import { isKept } from "./fresh-results.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "../transfer/holding.ts";
 import { holdsNothing } from "../objects/holds-nothing.ts";
+import { joinsFresh } from "./joined-records.ts";
 import { joinAll } from "./join.ts";
 import { isMadeByAll } from "./made-by-all.ts";
 import { keptBy, scopeCallback } from "../transfer/keeps.ts";
@@ -31,7 +31,6 @@ import {
   unwrap,
   valuesOf,
   type CallLike,
-  type FunctionWithBody,
 } from "../program/syntax.ts";
 
 /** Who owns the value of an expression. */
@@ -182,8 +181,7 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
     const handedBack =
       found === "borrowed" ? returnedArgument(session, call, callee.body) : undefined;
     if (handedBack) return freshness(session, handedBack);
-    const isOpen = found === "unknown" || found === "mixed";
-    if (isOpen && owned.shape === "record" && joinsFresh(session, call, callee.body))
+    if (found !== "never" && owned.shape === "record" && joinsFresh(session, call, callee.body))
       return isEndedByGiven(session, call, callee.body) ? "unknown" : "fresh";
     if (found === "unknown" && isAnything(owner) && isSurelyOwed(session, call, callee, owned))
       return "fresh";
@@ -255,38 +253,6 @@ export function returnedArgument(
   const at = body.parameters.indexOf(only);
   const effect = session.summary(body).parameters[at];
   return effect?.stores && !effect.givesBack ? undefined : call.arguments?.[at];
-}
-
-/**
- * `evaluate(x.neg())`, where `evaluate` gives `{ x, value: x.sum() }`: a record of what it makes
- * and of what it is given, which is nobody else's.
- */
-function joinsFresh(session: Session, call: CallLike, body: FunctionWithBody): boolean {
-  const { oracle } = session;
-  const effects = session.summary(body).parameters;
-  const isGiven = (value: ts.Expression): boolean => {
-    const source = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
-    if (!source || !ts.isParameter(source) || source.parent !== body) return false;
-    const at = body.parameters.indexOf(source);
-    const effect = effects[at];
-    const argument = call.arguments?.[at] && unwrap(call.arguments[at]);
-    if (!effect || effect.disposes || !argument || ts.isIdentifier(argument)) return false;
-    return session.freshness(argument) === "fresh";
-  };
-  const isNew = (value: ts.Expression): boolean =>
-    session.freshness(value) === "fresh" && !isKept(session, body, value);
-  const returns = oracle.facts.of(body, returnsOf).map(unwrap);
-  return (
-    returns.length > 0 &&
-    returns.every((literal) => {
-      if (!ts.isObjectLiteralExpression(literal)) return false;
-      const values = valuesOf(literal).map(unwrap);
-      const owned = values.filter((v) => oracle.ownedAt(v));
-      return (
-        values.length === literal.properties.length && owned.every((v) => isNew(v) || isGiven(v))
-      );
-    })
-  );
 }
 
 const mayBeStored = (callee: Callee): boolean =>
