@@ -183,6 +183,16 @@ function onlyEndsRecord({ session }: FileAnalysis, fn: FunctionWithBody): boolea
   if (!parameter || others.length > 0 || !ts.isBlock(fn.body)) return false;
   const { statements } = fn.body;
   const names = new Set(boundNames(parameter.name, parameter).map(({ id }) => id.text));
+  // `const { genome, trace } = dead;`
+  const isNaming = (s: ts.Statement): boolean => {
+    const declarations = ts.isVariableStatement(s) ? s.declarationList.declarations : [];
+    for (const declaration of declarations) {
+      const { name, initializer: from } = declaration;
+      if (!from || !names.has(rootOf(from).getText())) return false;
+      for (const { id } of boundNames(name, declaration)) names.add(id.text);
+    }
+    return declarations.length > 0;
+  };
   const ends = (at: ts.Node): boolean =>
     ts.isExpression(at) &&
     (ts.isIdentifier(at) || ts.isPropertyAccessExpression(at)) &&
@@ -191,7 +201,9 @@ function onlyEndsRecord({ session }: FileAnalysis, fn: FunctionWithBody): boolea
   return (
     session.oracle.ownedAt(parameter.name)?.shape === "record" &&
     statements.length > 1 &&
-    statements.every((s) => ts.isExpressionStatement(s) && someWithin(s.expression, ends))
+    statements.every(
+      (s) => isNaming(s) || (ts.isExpressionStatement(s) && someWithin(s.expression, ends)),
+    )
   );
 }
 

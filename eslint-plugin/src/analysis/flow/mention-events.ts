@@ -19,12 +19,12 @@ import { referencesTo } from "../program/references.ts";
 import type { Owner } from "../../owner.ts";
 import { staysInside } from "../scopes/open-scopes.ts";
 import type { Session } from "../session.ts";
+import { isUnpacked, partsUnpacked } from "./unpacked.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 import {
   isTarget,
   isUsing,
   isUsingList,
-  memberName,
   someWithin,
   unwrap,
   type CallLike,
@@ -247,27 +247,6 @@ function sameAgain(
   return first === node ? target : null;
 }
 
-/** `({ age, name } = out)`: each field goes to a variable. */
-function isUnpacked(node: ts.Expression, { kind, node: at, conditional }: Fate): boolean {
-  if (kind !== "assigned" || conditional || !ts.isBinaryExpression(at)) return false;
-  return unwrap(at.right) === node && unpackedNames(at.left) !== undefined;
-}
-
-/** The variables of a pattern that is made of names only, by the fields that they get. */
-export function unpackedNames(left: ts.Expression): Map<string, ts.Identifier> | undefined {
-  if (!ts.isObjectLiteralExpression(left)) return undefined;
-  const found = new Map<string, ts.Identifier>();
-  for (const property of left.properties) {
-    const target = ts.isPropertyAssignment(property) ? property.initializer : property.name;
-    const isPlain =
-      ts.isPropertyAssignment(property) ||
-      (ts.isShorthandPropertyAssignment(property) && !property.objectAssignmentInitializer);
-    if (!isPlain || !target || !ts.isIdentifier(target)) return undefined;
-    found.set(memberName(property.name), target);
-  }
-  return found;
-}
-
 /** For `out = { age: t }`, the field that is `t` under another name. */
 function fieldGiven(
   frame: Frame,
@@ -367,6 +346,11 @@ function aliases(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): voi
   const declaration = fate.node;
   if (!ts.isVariableDeclaration(declaration)) return frame.all(cell, "escape", node);
   const target = ts.isIdentifier(declaration.name) ? frame.cells.of(declaration) : undefined;
+  const parts = partsUnpacked(frame, cell, declaration);
+  if (parts && !fate.conditional) {
+    for (const [from, part] of parts) link(frame, from, part, declaration);
+    return;
+  }
   if (!target || fate.conditional) return frame.all(cell, "escape", node, declaration);
   if (target.kind === "using") {
     const kind = cell.kind === "parameter" ? "dispose" : "escape";

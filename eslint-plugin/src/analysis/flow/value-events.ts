@@ -13,10 +13,11 @@ import { choiceArms, gathered, isOfEnded, isWrittenAgain, partGiven, soleName } 
 import { returnedArgument } from "../fresh/is-fresh.ts";
 import { isMovedOut } from "../scopes/open-scopes.ts";
 import { keptBy, lasts } from "../transfer/keeps.ts";
-import { link, mentionEvents, unpackedNames } from "./mention-events.ts";
+import { link, mentionEvents } from "./mention-events.ts";
 import { isAnything } from "../../owner.ts";
 import type { Freshness, Session } from "../session.ts";
 import { isLastUse, isRestOf, isTakenOver } from "./taken-over.ts";
+import { partsUnpacked, unpackedNames } from "./unpacked.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import {
   elementsGiven,
@@ -230,6 +231,7 @@ function destructure(
         : elementFreshness(session, source)
       : session.freshness(source);
   const ownsSource = ts.isIdentifier(bare) ? frame.cells.at(bare) : undefined;
+  if (ownsSource && partsUnpacked(frame, ownsSource, node)) return; // alias events are pending
   pattern.elements.forEach((element, index) => {
     if (!ts.isBindingElement(element)) return;
     const part = element.dotDotDotToken ? undefined : places?.[index];

@@ -21,6 +21,21 @@ import { areApart } from "../program/ways.ts";
 import { mayEnd } from "./trail-closures.ts";
 import type { Trail } from "./trails.ts";
 
+/** Whether the type of a name is a library's, which may end what it holds with it. */
+export const isOfLibrary = ({ session: { oracle } }: Trail, name: ts.Node): boolean =>
+  oracle.declarationsAt(name).some((d) => d.getSourceFile().isDeclarationFile);
+
+/** `{ state, [Symbol.dispose]() { this.state.dispose(); } }`: an object that ends its own parts. */
+export const endsItself = ({ session: { oracle } }: Trail, object: ts.Expression): boolean =>
+  ["@@dispose", "@@asyncDispose"].some((name) => {
+    const method = oracle.memberAt(object, name)?.valueDeclaration;
+    return (
+      method !== undefined &&
+      ts.isObjectLiteralExpression(method.parent) &&
+      someWithin(method, ({ kind }) => kind === ts.SyntaxKind.ThisKeyword)
+    );
+  });
+
 /** `texture.createView()`: what is made goes on using it, and ends nothing. */
 export const isHolding = (
   { session: { oracle }, owned: { owner } }: Trail,

@@ -31,8 +31,7 @@ import {
   isOfObject,
 } from "./trail-calls.ts";
 import { isCarriedOff, mayEnd } from "./trail-closures.ts";
-import { givesForGood } from "./trail-ends.ts";
-import { endsPart } from "./trail-ends.ts";
+import { endsItself, endsPart, givesForGood, isOfLibrary } from "./trail-ends.ts";
 import { inField, isDueAnEnd, isField } from "./trail-fields.ts";
 import { tableMentions } from "./module-tables.ts";
 import { leadsTo, nameOf, partOf, type Path } from "./trail-path.ts";
@@ -326,6 +325,7 @@ export class Trail {
       const isWhole = path.length === 0 || path[0] === "*";
       if (isWhole || !isCalled || this.session.transfer(node).effect === "disposes")
         this.end(access);
+      else if (endsItself(this, node)) this.stop();
       return;
     }
     const mayLead = !ts.isStringLiteralLike(key) || leadsTo(key.text, path);
@@ -335,14 +335,9 @@ export class Trail {
   #declared({ name, parent }: ts.VariableDeclaration, path: Path): void {
     const isFreed = ts.isVariableDeclarationList(parent) && isUsingList(parent);
     const isWhole = path.length === 0 || path[0] === "*";
-    if (isFreed && (isWhole || this.#isOfLibrary(name))) this.end(name);
+    if (isFreed && (isWhole || isOfLibrary(this, name))) this.end(name);
+    else if (isFreed && ts.isIdentifier(name) && endsItself(this, name)) this.stop();
     else this.bind(name, path);
-  }
-
-  /** Whether the type of a name is a library's, which may end what it holds with it. */
-  #isOfLibrary(name: ts.Node): boolean {
-    const declarations = this.session.oracle.declarationsAt(name);
-    return declarations.some((d) => d.getSourceFile().isDeclarationFile);
   }
 
   #iterated(node: ts.Expression, loop: ts.ForOfStatement, path: Path): void {
