@@ -80,4 +80,18 @@ finds(
   ),
 );
 
+const replay = (end: string): string => `import type { Tensor } from "tenure";
+interface Game { readonly boards: Tensor; readonly moves: Tensor }
+const end = (game: Game): void => { ${end} };
+export class Replay {
+  #games: Game[] = [];
+  add(...games: Game[]): void {
+    this.#games.push(...games);
+    this.#games = this.#games.slice(-6); // !
+  }
+  clear(): void { this.#games.forEach(end); this.#games = []; }
+}`;
+finds("ended one by one", replay("game.boards.dispose(); game.moves.dispose();"));
+finds("ended in a list", replay("for (const t of [game.boards, game.moves]) t.dispose();"));
+
 test.run();

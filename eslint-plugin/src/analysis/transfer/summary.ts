@@ -350,6 +350,9 @@ function noteElement(
 ): void {
   const found = session.transfer(access);
   const { left } = found.fate.node as Partial<ts.BinaryExpression>;
+  // `for (const t of [game.boards, game.moves])`
+  if (found.fate.kind === "iterated")
+    return noteLoop(session, fn, found.fate.node as ts.ForOfStatement, effect, hops);
   switch (found.effect) {
     case "disposes":
       effect.disposes = true;
