@@ -37,7 +37,7 @@ export function typedParser(tsconfig: string): typeof parser {
   return {
     ...parser,
     parseForESLint: (code, options) => {
-      const { filePath } = (options ?? {}) as ParserOptions;
+      const { filePath } = (options ?? {});
       if (typeof code !== "string" || filePath === undefined)
         throw new TypeError("typedParser: expected the text of a file with a path");
       return parser.parseForESLint(code, { ...options, programs: [programOf(filePath, code)] });

@@ -12,6 +12,7 @@ const make = `import { type Tensor, zeros } from "tenure";
 interface Parts { a: Tensor; b: Tensor; n: number }
 const make = (n: number): Parts => ({ a: zeros([1]), b: zeros([2]), n });
 const end = (parts: Parts): void => { parts.a.dispose(); parts.b.dispose(); };
+const look = (t: Tensor): number => t.size;
 export const endAll = (all: Parts[]): void => all.forEach(end);
 `;
 const fn = (body: string): string => `${make}export function f(n: number) {\n${body}\n}\n`;
@@ -60,13 +61,13 @@ const silent = {
   returned: "const parts = make(n); const { a } = parts; console.log(a.size); return parts;",
   "returned in part": "const parts = make(n); const { a, b } = parts; b.dispose(); return a;",
   "ended in the end":
-    "const parts = make(n); try { const { a } = parts; return a.size; } finally { end(parts); }",
+    "const p = make(n); try { const { a } = p; return a.size; } finally { end(p); }",
   "ended by a closure":
-    "const parts = make(n); const { a, b } = parts; return { a, end() { a.dispose(); b.dispose(); } };",
+    "const { a, b } = make(n); return { a, end() { a.dispose(); b.dispose(); } };",
   "made again":
-    "let parts = make(n); const { a, b } = parts; a.dispose(); b.dispose(); parts = make(n); end(parts);",
+    "let p = make(n); const { a, b } = p; a.dispose(); b.dispose(); p = make(n); end(p);",
   "of each of a list":
-    "const all = [make(n)]; for (const one of all) { const { a } = one; console.log(a.size); } endAll(all);",
+    "const all = [make(n)]; for (const p of all) { const { a } = p; look(a); } endAll(all);",
 };
 for (const [name, body] of Object.entries(silent)) finds(`silent: ${name}`, fn(body));
 finds(

@@ -28,7 +28,9 @@ const LEVELS = [0.1, 0.5, 0.9];
 /** @param {number} days @returns {Market} */
 function makeMarket(days) {
   const hours = Array.from({ length: days * HOURS }, (_, t) => t);
-  const load = hours.map((t) => 50 + 12 * Math.sin((t / HOURS) * 2 * Math.PI) - (t % 168 > 120 ? 8 : 0)); // prettier-ignore
+  const load = hours.map(
+    (t) => 50 + 12 * Math.sin((t / HOURS) * 2 * Math.PI) - (t % 168 > 120 ? 8 : 0),
+  );
   const wind = hours.map((t) => 15 + 9 * Math.sin(t / 37) * Math.cos(t / 11));
   return { load, wind, price: load.map((mw, t) => 1.2 * mw - 0.9 * (wind[t] ?? 0) + (t % 5)) };
 }
@@ -92,7 +94,11 @@ function lastWeek() {
   };
 }
 
-/** x of `a x = b` for a positive definite a, by conjugate gradients. @param {Tensor} a @param {Tensor} b */
+/**
+ * x of `a x = b` for a positive definite a, by conjugate gradients.
+ * @param {Tensor} a
+ * @param {Tensor} b
+ */
 function solve(a, b, steps = 8) {
   const scope = newDisposeScope("solve");
   try {
@@ -158,7 +164,12 @@ function pinball(forecast, target) {
   });
 }
 
-/** A recurrent net over the days of the week before. @param {Split} train @param {number} epochs @returns {Promise<Model>} */
+/**
+ * A recurrent net over the days of the week before.
+ * @param {Split} train
+ * @param {number} epochs
+ * @returns {Promise<Model>}
+ */
 async function recurrent(train, epochs) {
   const gru = new GRU(HOURS, 10, { batchFirst: true });
   const drop = new Dropout(0.1);
@@ -240,7 +251,11 @@ function residualWindow(most) {
   };
 }
 
-/** The mean of forecasts, those with small losses before others. @param {Tensor[]} forecasts @param {number[]} losses */
+/**
+ * The mean of forecasts, those with small losses before others.
+ * @param {Tensor[]} forecasts
+ * @param {number[]} losses
+ */
 function blend(forecasts, losses) {
   const merits = losses.map((loss) => 1 / (loss + 1e-3));
   const total = merits.reduce((a, b) => a + b, 0);

@@ -33,7 +33,8 @@ function drop(board: Board, column: number): Board {
 
 /** Whether the player who moved last has three in a line. */
 function isWon(board: Board): boolean {
-  const at = (r: number, c: number) => r < ROWS && c >= 0 && c < COLUMNS && board[r * COLUMNS + c] === -1; // prettier-ignore
+  const at = (r: number, c: number) =>
+    r < ROWS && c >= 0 && c < COLUMNS && board[r * COLUMNS + c] === -1;
   for (let i = 0; i < CELLS; i++) {
     const [r, c] = [Math.floor(i / COLUMNS), i % COLUMNS];
     for (const [dr, dc] of [
@@ -246,7 +247,12 @@ class Replay {
   sample(count: number): Game {
     const drawn = Array.from({ length: count }, () => this.#draw());
     const all = (column: keyof Game): Tensor => concat(drawn.map((game) => game[column]));
-    return { boards: all("boards"), columns: all("columns"), shares: all("shares"), outcomes: all("outcomes") }; // prettier-ignore
+    return {
+      boards: all("boards"),
+      columns: all("columns"),
+      shares: all("shares"),
+      outcomes: all("outcomes"),
+    };
   }
 
   #draw(): Game {

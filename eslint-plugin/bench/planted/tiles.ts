@@ -311,7 +311,14 @@ export async function run(): Promise<number> {
   let answered = 0;
   try {
     server.addStyle("natural", natural(1.4));
-    server.addStyle("plants", difference("nir", "red", [[0.6, 0.4, 0.2], [1, 1, 0.6], [0, 0.4, 0]])); // prettier-ignore
+    server.addStyle(
+      "plants",
+      difference("nir", "red", [
+        [0.6, 0.4, 0.2],
+        [1, 1, 0.6],
+        [0, 0.4, 0],
+      ]),
+    );
     for (const year of [2021, 2022, 2023]) server.ingest(acquire(`S2-${String(year)}`, year));
     server.pin("/plants/0/0/0");
     server.pin("/plants/0/0/0");
