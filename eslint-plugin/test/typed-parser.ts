@@ -6,8 +6,6 @@
 import parser from "@typescript-eslint/parser";
 import ts from "typescript";
 
-type ParserOptions = NonNullable<Parameters<typeof parser.parseForESLint>[1]>;
-
 /** A parser whose texts stand for files of one project. */
 export function typedParser(tsconfig: string): typeof parser {
   const project = readProject(tsconfig);
@@ -37,7 +35,7 @@ export function typedParser(tsconfig: string): typeof parser {
   return {
     ...parser,
     parseForESLint: (code, options) => {
-      const { filePath } = (options ?? {});
+      const { filePath } = options ?? {};
       if (typeof code !== "string" || filePath === undefined)
         throw new TypeError("typedParser: expected the text of a file with a path");
       return parser.parseForESLint(code, { ...options, programs: [programOf(filePath, code)] });
