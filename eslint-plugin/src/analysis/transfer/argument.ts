@@ -12,6 +12,7 @@ import { endsGathered } from "./ends-given.ts";
 import { argumentOf, fateOf } from "./fate.ts";
 import { lendsToHanded } from "./handed-functions.ts";
 import { isMadeByLibrary } from "../fresh/is-fresh.ts";
+import { isHeldHere } from "./held-here.ts";
 import { holdsListed, holdsOn, isLent } from "./holding.ts";
 import { keptBy } from "./keeps.ts";
 import { isLentTo, namesOver, parameterName, pathWithin } from "./lending.ts";
@@ -122,7 +123,10 @@ class Described implements Argument {
   get body(): Effect | null {
     const { body } = this.#callee;
     if (!body) return null;
-    return bodyEffect(this.#session, body, this.#place, this.#node, this.#owned);
+    const found = bodyEffect(this.#session, body, this.#place, this.#node, this.#owned);
+    const isOpen = found === "takes" || found === "unknown";
+    const parameter = body.parameters[this.#place.index];
+    return isOpen && isHeldHere(this.#session, this.#call, body, parameter) ? "borrows" : found;
   }
   get contract(): boolean {
     return borrowsByContract(this.#session, this.#call, this.#callee, this.#owned.owner);
