@@ -80,6 +80,21 @@ finds(
   ),
 );
 
+const search = (turn: string): string => `import { type Tensor, zeros } from "tenure";
+interface Node { readonly latent: Tensor; readonly children: (Node | null)[]; visits: number }
+const grow = (latent: Tensor): Node => ({ latent, children: [null, null], visits: 0 });
+declare function select(node: Node): Node;
+export function search(root: Node, turns: number) {
+  for (let i = 0; i < turns; i++) { ${turn} }
+}`;
+const put = "const t = parent.latent.add(1); const leaf = grow(t); parent.children[0] = leaf;";
+finds("put into a tree", search(`const parent = root; ${put}`));
+finds("put where a path ends", search(`const path = [root]; const parent = path.at(-1)!; ${put}`));
+finds(
+  "put where a path ends that grows",
+  search(`const path: Node[] = []; path.push(root); const parent = path.at(-1)!; ${put}`),
+);
+
 const replay = (end: string): string => `import type { Tensor } from "tenure";
 interface Game { readonly boards: Tensor; readonly moves: Tensor }
 const end = (game: Game): void => { ${end} };

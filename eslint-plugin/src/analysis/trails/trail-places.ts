@@ -4,6 +4,7 @@
  * `trail-calls.ts`.
  */
 import ts from "typescript";
+import { puts, putValues } from "../program/containers.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { returnsOf } from "../transfer/fate.ts";
 import { setterBeside } from "../program/setters.ts";
@@ -80,13 +81,24 @@ function intoBare(trail: Trail, node: ts.Expression, path: Path): void {
     into(trail, node.right, path);
     if (node.operatorToken.kind !== ts.SyntaxKind.EqualsToken) into(trail, node.left, path);
   } else if (ts.isCallExpression(node)) intoGiven(trail, node, path);
-  else if (
-    !isNullish(node) &&
-    !ts.isObjectLiteralExpression(node) &&
-    !ts.isArrayLiteralExpression(node) &&
-    !ts.isNewExpression(node)
-  )
+  else if (ts.isArrayLiteralExpression(node)) {
+    if (path[0] === "*" && path.length > 1)
+      for (const e of node.elements)
+        if (ts.isSpreadElement(e)) into(trail, e.expression, path);
+        else into(trail, e, path.slice(1)); // `const path = [root]`
+  } else if (!isNullish(node) && !ts.isObjectLiteralExpression(node) && !ts.isNewExpression(node))
     trail.stop();
+}
+
+/** `path.push(next)`: what a list got by such a call has what is put into its elements. */
+function intoElements(trail: Trail, list: ts.Declaration, path: Path): void {
+  const { oracle } = trail.session;
+  for (const { expression: on, arguments: given } of oracle.facts.calls(list.getSourceFile())) {
+    if (!ts.isPropertyAccessExpression(on) || !puts(on.name.text)) continue;
+    if (!ts.isIdentifier(on.expression) || oracle.declarationAt(on.expression) !== list) continue;
+    for (const value of putValues(on.name.text, given))
+      if (!ts.isSpreadElement(value)) into(trail, value, path.slice(1));
+  }
 }
 
 function intoNamed(trail: Trail, id: ts.Identifier, path: Path): void {
@@ -103,6 +115,7 @@ function intoNamed(trail: Trail, id: ts.Identifier, path: Path): void {
   else if (ts.isVariableDeclaration(declaration)) {
     const { initializer, parent } = declaration;
     if (initializer) into(trail, initializer, path);
+    if (path[0] === "*" && path.length > 1) intoElements(trail, declaration, path);
     const loop = parent.parent;
     if (ts.isForOfStatement(loop) && loop.initializer === parent)
       into(trail, loop.expression, ["*", ...path]);

@@ -332,7 +332,9 @@ function fromParameter(
   if (effect.stores) return "takes";
   if (!effect.returns) return "borrows";
   if (ts.isConstructorDeclaration(body)) return "takes";
-  return session.summary(body).result === "borrowed" && owned.shape === "one"
+  // `({ latent, visits })`: who has the record has what is in it
+  const isPart = session.oracle.ownedResult(body)?.shape === "record";
+  return session.summary(body).result === "borrowed" && owned.shape === "one" && !isPart
     ? "passes"
     : "unknown";
 }
