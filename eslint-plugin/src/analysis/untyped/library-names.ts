@@ -5,7 +5,7 @@
  */
 import ts from "typescript";
 import type { Owner } from "../../owner.ts";
-import { baseOf, isScript, memberName, unwrap } from "../program/syntax.ts";
+import { baseOf, isScript, memberName, someWithin, unwrap } from "../program/syntax.ts";
 
 /** What is needed to know of the program. */
 export interface NameContext {
@@ -164,4 +164,50 @@ export function namesLibrary(specifier: ts.Expression, owner: Owner): boolean {
   return [...packages, ...owner.library.map((l) => l.replace(/\*$/, ""))].some(
     (name) => name !== "" && specifier.text.includes(name),
   );
+}
+
+/**
+ * `x.mul(y)` of an `x: Tensor`, where that name comes from another package: no such value of the
+ * owner, though the methods have the same names.
+ */
+export function isOfNamesake(context: NameContext, start: ts.Node, owner: Owner): boolean {
+  const names = Array.isArray(owner.types) ? owner.types.flatMap((t) => t.name) : [];
+  if (names.length === 0 || owner.library.length === 0) return false;
+  let at = start;
+  while (ts.isExpression(at) && !ts.isIdentifier(at)) {
+    const inner = unwrap(at);
+    if (ts.isPropertyAccessExpression(inner)) {
+      if (isNamesake(context, context.declarationAt(inner.name), names, owner)) return true;
+      at = inner.expression;
+    } else if (ts.isCallExpression(inner) || ts.isElementAccessExpression(inner))
+      at = inner.expression;
+    else return false;
+  }
+  const declaration = ts.isIdentifier(at) ? context.declarationAt(at) : (at as ts.Declaration);
+  return isNamesake(context, declaration, names, owner);
+}
+
+/** `numbers`, `@maker/numbers`: a package; `src/numbers` may be the program's own. */
+const bare = /^(@[\w-]+\/.+|[\w-]+)$/;
+
+function isNamesake(
+  context: NameContext,
+  declaration: ts.Declaration | undefined,
+  names: readonly string[],
+  owner: Owner,
+): boolean {
+  const { type } = (declaration ?? {}) as { type?: ts.TypeNode };
+  if (!type) return false;
+  return someWithin(type, (node) => {
+    if (!ts.isTypeReferenceNode(node) || !ts.isIdentifier(node.typeName)) return false;
+    const isNamed = names.includes(node.typeName.text.replace(/\d+D$/, ""));
+    const imported = isNamed && bindingOf(context, node.typeName);
+    const from = imported ? ts.findAncestor(imported, ts.isImportDeclaration) : undefined;
+    return (
+      from !== undefined &&
+      ts.isStringLiteralLike(from.moduleSpecifier) &&
+      bare.test(from.moduleSpecifier.text) &&
+      !namesLibrary(from.moduleSpecifier, owner)
+    );
+  });
 }

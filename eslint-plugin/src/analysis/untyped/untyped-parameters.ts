@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { Owner } from "../../owner.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
-import { isLibraryCall, type NameContext } from "./library-names.ts";
+import { isLibraryCall, isOfNamesake, type NameContext } from "./library-names.ts";
 import { listOf, several, single, typeNames, type Owned } from "../program/ownership.ts";
 import { referencesTo, type References } from "../program/references.ts";
 import { calleeNameNode, type CallLike } from "../program/syntax.ts";
@@ -54,7 +54,8 @@ function byAnnotation(context: ParameterContext, parameter: ts.ParameterDeclarat
   const owner = context.owners.find((o) =>
     typeNames(o).some((name) => last.replace(/\d+D$/, "") === name),
   );
-  return owner ? (isList ? several : single)(owner) : null;
+  if (!owner || isOfNamesake(context, parameter, owner)) return null;
+  return (isList ? several : single)(owner);
 }
 
 /** `list.forEach((t) => …)`: each value of the list in turn. */
@@ -95,6 +96,7 @@ export function byUse(context: ParameterContext, declaration: ts.Declaration): O
     const { kind, member, node, literal } = fateOf(id);
     const owner = context.owners.find((o) => {
       const { marks, wants } = o.untyped;
+      if (isOfNamesake(context, declaration, o)) return false;
       if (kind === "receiver")
         return (
           marks.includes(member) ||

@@ -8,7 +8,7 @@ import type { Owner } from "../../owner.ts";
 import { functionHanded } from "../program/callee.ts";
 import { fateOf, returnsOf, type Fate } from "../transfer/fate.ts";
 import { Fixpoint } from "../program/fixpoint.ts";
-import { isDescribed, isLibraryCall } from "./library-names.ts";
+import { isDescribed, isLibraryCall, isOfNamesake } from "./library-names.ts";
 import { takenFor } from "./mixed.ts";
 import { isSameOwned, several, single, type Owned } from "../program/ownership.ts";
 import { boundNames } from "../program/references.ts";
@@ -89,6 +89,7 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
   const name = calleeNameNode(call)?.text ?? "";
   for (const owner of context.owners) {
     const { makes, lists } = owner.untyped;
+    if (isOfNamesake(context, call, owner)) continue;
     const library = isLibraryCall(context, call, owner);
     if (library && isScope(owner, name)) return ownedResult(context, call.arguments.at(-1));
     if (library && owner.keep.functions.includes(name)) return handedBack(context, owner, call);
