@@ -6,7 +6,8 @@ import ts from "typescript";
 import type { Cell } from "./cells.ts";
 import type { Frame } from "./events.ts";
 import type { Fate } from "../transfer/fate.ts";
-import { memberName, unwrap } from "../program/syntax.ts";
+import type { Session } from "../session.ts";
+import { isUsing, memberName, unwrap } from "../program/syntax.ts";
 
 /** `({ age, name } = out)`: each field goes to a variable. */
 export function isUnpacked(node: ts.Expression, { kind, node: at, conditional }: Fate): boolean {
@@ -50,4 +51,10 @@ export function partsUnpacked(
     found.push([field, part]);
   }
   return found;
+}
+
+/** `using state = model.stateDict()`: what it holds ends with it. */
+export function isHeldByUsing({ oracle }: Session, source: ts.Expression): boolean {
+  const declaration = ts.isIdentifier(source) ? oracle.declarationAt(source) : undefined;
+  return declaration !== undefined && ts.isVariableDeclaration(declaration) && isUsing(declaration);
 }

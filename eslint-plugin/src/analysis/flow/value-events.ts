@@ -17,14 +17,13 @@ import { link, mentionEvents } from "./mention-events.ts";
 import { isAnything } from "../../owner.ts";
 import type { Freshness, Session } from "../session.ts";
 import { isLastUse, isRestOf, isTakenOver } from "./taken-over.ts";
-import { partsUnpacked, unpackedNames } from "./unpacked.ts";
+import { isHeldByUsing, partsUnpacked, unpackedNames } from "./unpacked.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import {
   elementsGiven,
   hasBody,
   isEmptyContainer,
   isNullish,
-  isUsing,
   rootOf,
   unwrap,
   valuesOf,
@@ -246,23 +245,18 @@ function destructure(
       ownsSource.kind === "local" &&
       ownsSource.seen.has("own") &&
       isLastUse(session, frame, ownsSource, bare);
-    const rest = element.dotDotDotToken !== undefined;
     const fresh = (ownsSource ? moved : found === "fresh") && !element.initializer;
-    if (fresh && (!rest || cell.owned.shape === "many"))
+    if (fresh && (!element.dotDotDotToken || cell.owned.shape === "many"))
       for (const target of cell.fields?.values() ?? [cell])
         frame.own(target, source, node, true, target.owned.nullable);
     else if (isTakenOver(session, element, cell.owned))
       frame.own(cell, source, node, true, cell.owned.nullable);
-    else
+    else {
+      cell.isLent = true;
       for (const target of [cell, ...(cell.fields?.values() ?? [])])
         setUnowned(frame, target, found ?? "unknown", node);
+    }
   });
-}
-
-/** `using state = model.stateDict()`: what it holds ends with it. */
-function isHeldByUsing({ oracle }: Session, source: ts.Expression): boolean {
-  const declaration = ts.isIdentifier(source) ? oracle.declarationAt(source) : undefined;
-  return declaration !== undefined && ts.isVariableDeclaration(declaration) && isUsing(declaration);
 }
 
 /** Events of an assignment. */

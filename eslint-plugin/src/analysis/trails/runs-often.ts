@@ -163,7 +163,10 @@ function isOftenByName(session: Session, fn: ts.Node): boolean {
   const name = nameOf(fn) ?? "";
   if (!often.test(name) || (!/^(on|handle)/.test(name) && begins.test(name))) return false;
   if (/^on_?(add|attach|mount|enter|init)/i.test(name)) return false; // to an object, once
-  return !/^(process|set)/.test(name) || !hasBody(fn) || !isForReady(session, fn);
+  if (!hasBody(fn)) return true;
+  // nobody else calls a `private handleIndices()` of the constructor
+  const isOpen = !/^(process|set)/.test(name) && !(ts.isMethodDeclaration(fn) && isPrivate(fn));
+  return isOpen || !isForReady(session, fn);
 }
 
 /** Whether a function is called, and only by what makes something ready. */
