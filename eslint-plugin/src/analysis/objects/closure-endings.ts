@@ -78,20 +78,28 @@ export function literalOf(
 
 /** A function and those of its file that it calls or names, directly or not. */
 export function functionsRun(session: Session, start: ts.Node): ReadonlySet<ts.Node> {
-  const found = new Set<ts.Node>();
-  const add = (fn: ts.Node): void => {
-    if (found.has(fn)) return;
-    found.add(fn);
-    const visit = (node: ts.Node): void => {
-      const called = ts.isCallExpression(node) ? session.oracle.callee(node).body : undefined;
-      const named = ts.isIdentifier(node) ? functionHanded(session.oracle, node) : undefined;
-      for (const next of [called, named])
-        if (next?.getSourceFile() === start.getSourceFile()) add(next);
-      ts.forEachChild(node, visit);
-    };
-    ts.forEachChild(fn, visit);
+  const { facts, program } = session.oracle;
+  const known = facts.once(program, functionsRun, () => new Map<ts.Node, readonly ts.Node[]>());
+  const found = new Set([start]);
+  for (const fn of found) {
+    let next = known.get(fn);
+    if (!next) known.set(fn, (next = functionsNamed(session, fn)));
+    for (const other of next) found.add(other);
+  }
+  return found;
+}
+
+/** The functions of a file that one of them calls or names. */
+function functionsNamed({ oracle }: Session, fn: ts.Node): ts.Node[] {
+  const found: ts.Node[] = [];
+  const visit = (node: ts.Node): void => {
+    const called = ts.isCallExpression(node) ? oracle.callee(node).body : undefined;
+    const named = ts.isIdentifier(node) ? functionHanded(oracle, node) : undefined;
+    for (const next of [called, named])
+      if (next?.getSourceFile() === fn.getSourceFile()) found.push(next);
+    ts.forEachChild(node, visit);
   };
-  add(start);
+  ts.forEachChild(fn, visit);
   return found;
 }
 
