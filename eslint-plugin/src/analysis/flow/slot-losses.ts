@@ -21,6 +21,7 @@ import { givesOthers, givesPart } from "../lists/left-out.ts";
 import { isGoneWithDevice } from "../objects/gone-devices.ts";
 import type { LostStore } from "../lists/lost-stores.ts";
 import { asksForDevice, takesDevice } from "../trails/made-again.ts";
+import { isStillEmpty } from "../objects/still-empty.ts";
 import { reach } from "../objects/class-reach.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
@@ -67,6 +68,7 @@ export function lostBySlots(session: Session, problems: readonly Problem[]): Los
     if (isNullish(value) || isEmptyContainer(value)) {
       if (isFirstFill(slot, node) && !surely && !comesAgain(session, slot, node)) return [];
       if (isEndOfItself(session, slot, node) || goesWithItsDevice(session, slot, node)) return [];
+      if (isStillEmpty(session, slot, node)) return [];
       if (slot.makes.every((made) => isSecondTry(made, node))) return [];
       return fillsOnly(node) || isOnlyLocal(session, slot) ? [] : [{ node, owned }];
     }

@@ -12,7 +12,7 @@ import type { Session } from "../session.ts";
 import type { CallLike, FunctionWithBody } from "../program/syntax.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
-/** Whether a value that a function is given is only looked at by it and by what its caller keeps. */
+/** Whether a value that a function is given is only looked at, by it and by what it gives. */
 export function isHeldHere(
   session: Session,
   call: CallLike,
