@@ -100,6 +100,17 @@ finds(
   "webgpu",
 );
 
+const either = (end: string, mark = ""): string =>
+  slots(`const slot = this.slots.get(part);
+    if (!slot || slot.capacity < capacity) {
+      ${end}
+      const made = { buffer: this.d.createBuffer({ size: capacity }), capacity };
+      this.slots.set(part, made);${mark}
+      return made;
+    }`);
+finds("outgrown, and left at once", either("", " // !"), "webgpu");
+finds("outgrown and ended, and left at once", either("slot?.buffer.destroy();"), "webgpu");
+
 const base = (resize: string): string => `abstract class Base {
   protected target: GPUTexture | null = null;
   constructor(protected d: GPUDevice) {}

@@ -136,6 +136,12 @@ function isMoreThanAsked(id: ts.Identifier): boolean {
   );
 }
 
+/** `!b || b.size < size`. */
+function isEither({ expression }: ts.IfStatement): boolean {
+  const both = unwrap(expression);
+  return ts.isBinaryExpression(both) && both.operatorToken.kind === ts.SyntaxKind.BarBarToken;
+}
+
 /** `b.size`, `b?.size`, `b!.size`. */
 function isLookedInto(id: ts.Identifier): boolean {
   const top = ts.isNonNullExpression(id.parent) ? id.parent : id;
@@ -145,7 +151,8 @@ function isLookedInto(id: ts.Identifier): boolean {
 /** Whether a place is reached where the old value does not do: in the `if`, or after a way out. */
 function isReached(at: ts.Node, test: ts.IfStatement): boolean {
   if (enclosingFunction(at) !== enclosingFunction(test)) return false;
-  if (!leaves(test.thenStatement)) return within(at, test.thenStatement);
+  if (within(at, test.thenStatement)) return !leaves(test.thenStatement) || isEither(test);
+  if (!leaves(test.thenStatement)) return false;
   for (let end: ts.Node = test; end.parent && !within(at, end.parent); end = end.parent)
     if (ts.isBlock(end.parent) && leaves(end.parent)) return false;
   return at.pos >= test.end;
