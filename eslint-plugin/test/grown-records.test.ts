@@ -111,6 +111,25 @@ const either = (end: string, mark = ""): string =>
 finds("outgrown, and left at once", either("", " // !"), "webgpu");
 finds("outgrown and ended, and left at once", either("slot?.buffer.destroy();"), "webgpu");
 
+const parts = (end: string, mark = ""): string => `interface Slot {
+  buffer: GPUBuffer; light: GPUBuffer; capacity: number
+}
+export class Store {
+  readonly slots = new Map<number, Slot>();
+  constructor(readonly d: GPUDevice) {}
+  ensure(part: number, capacity: number): Slot {
+    ${had}
+    ${end}
+    const light = old?.light ?? this.d.createBuffer({ size: 4 });
+    const slot: Slot = { buffer: this.d.createBuffer({ size: capacity }), light, capacity };
+    this.slots.set(part, slot);${mark}
+    return slot;
+  }
+  destroy() { for (const s of this.slots.values()) { s.buffer.destroy(); s.light.destroy(); } }
+}`;
+finds("outgrown but for a part that is kept", parts("", " // !"), "webgpu");
+finds("outgrown, a part kept and one ended", parts("old?.buffer.destroy();"), "webgpu");
+
 const base = (resize: string): string => `abstract class Base {
   protected target: GPUTexture | null = null;
   constructor(protected d: GPUDevice) {}

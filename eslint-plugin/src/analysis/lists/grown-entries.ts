@@ -11,8 +11,9 @@ import { mayLackScope } from "../scopes/open-scopes.ts";
 import { referencesTo } from "../program/references.ts";
 import { samePlace } from "../program/same-place.ts";
 import type { Session } from "../session.ts";
-import { isEquality, isTarget, someWithin, unwrap, within } from "../program/syntax.ts";
+import { isEquality, isTarget, someWithin, unwrap, valuesOf, within } from "../program/syntax.ts";
 import { mayFree } from "./replaced-entries.ts";
+import type { Owned } from "../program/oracle.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 import { leaves, testAround } from "../program/ways.ts";
 
@@ -67,9 +68,18 @@ function grown(session: Session, declaration: ts.VariableDeclaration): LostEntry
     session.oracle.facts.calls(home.getSourceFile()).some(isEndedBefore) ||
     ids.some((id) => isWayOut(id, test)) ||
     speaksOf(session, key, test.expression);
-  return isSettled || ids.some(isHandedOn) || asksAgain(session, table, got, home)
+  return isSettled || isAllOf(owned, ids.filter(isHandedOn)) || asksAgain(session, table, got, home)
     ? undefined
     : { call: put, table: table.getText(), owned };
+}
+
+/** Whether mentions that hand on a value speak of the whole, or of all parts of a record. */
+function isAllOf({ fields }: Owned, mentions: readonly ts.Identifier[]): boolean {
+  const parts = mentions.map(({ parent }) =>
+    ts.isPropertyAccessExpression(parent) ? parent.name.text : "",
+  );
+  const isWhole = (part: string): boolean => !fields.includes(part);
+  return parts.some(isWhole) || (parts.length > 0 && fields.every((f) => parts.includes(f)));
 }
 
 /** `drop(this.cache, name)`. */
@@ -158,6 +168,11 @@ function isReached(at: ts.Node, test: ts.IfStatement): boolean {
   return at.pos >= test.end;
 }
 
+/** `{ buffer, light: old?.light ?? make(n) }`, where the buffer is new. */
+const hasNewPart = (session: Session, made: ts.Expression): boolean =>
+  ts.isObjectLiteralExpression(made) &&
+  valuesOf(made).some((v) => session.oracle.ownedAt(v) && session.freshness(v) === "fresh");
+
 /** A new value, or a name that is given one just before. */
 function isNew(session: Session, value: ts.Expression, put: ts.CallExpression): boolean {
   if (session.freshness(value) === "fresh") return true;
@@ -166,7 +181,7 @@ function isNew(session: Session, value: ts.Expression, put: ts.CallExpression): 
   const block = ts.findAncestor(put, ts.isBlock);
   if (source === undefined || block === undefined) return false;
   const made = ts.isVariableDeclaration(source) && within(source, block) && source.initializer;
-  if (made && session.freshness(made) === "fresh") return true;
+  if (made && (session.freshness(made) === "fresh" || hasNewPart(session, made))) return true;
   return session.oracle.facts
     .assignments(put.getSourceFile())
     .some(
