@@ -7,161 +7,58 @@ import { marked } from "./marked.ts";
 const test = suite("still empty");
 const finds = marked(test);
 
-finds(
-  "told that it could not begin",
-  `class Builder {
+const make = "this.buf = this.gpu.device.createBuffer({ size: 1, usage: 1 });";
+const told = `this.b = new Builder(this.gpu);
+    if (!(await this.b.init())) {
+      this.b = null;
+      return false;
+    }
+    return true;`;
+const told2 = `this.b = new Builder(this.gpu);
+    const ok = await this.b.init();
+    if (ok) return true;
+    else this.b = null;
+    return false;`;
+const caught = `try {
+      this.b = new Builder(this.gpu);
+      return await this.b.init();
+    } catch {
+      this.b = null;
+      return false;
+    }`;
+const lost = (start: string): string => start.replace("b = null;", "b = null; // !");
+
+const gpu = "private gpu: { device: GPUDevice; init(): Promise<boolean> }";
+const world = (first: string, init: string, start: string): string => `class Builder {
   private ready = false;
   private buf: GPUBuffer | null = null;
-  constructor(private gpu: { device: GPUDevice; init(): Promise<boolean> }) {}
+  constructor(${gpu}) { ${first} }
   async init(): Promise<boolean> {
-    if (!(await this.gpu.init())) return false;
-    this.ready = true; return true;
+    ${init}
   }
   upload() {
     if (!this.ready) return;
     this.buf?.destroy();
-    this.buf = this.gpu.device.createBuffer({ size: 1, usage: 1 });
+    ${make}
   }
   dispose() { this.buf?.destroy(); }
 }
 export class World {
   private b: Builder | null = null;
-  constructor(private gpu: { device: GPUDevice; init(): Promise<boolean> }) {}
+  constructor(${gpu}) {}
   async start() {
-    this.b = new Builder(this.gpu);
-    const ok = await this.b.init();
-    if (ok) return true;
-    else this.b = null;
-    return false;
+    ${start}
   }
   use() { this.b?.upload(); }
   dispose() { this.b?.dispose(); }
-}
-`,
-  "webgpu",
-);
-finds(
-  "failed before it made anything",
-  `class Builder {
-  private buf: GPUBuffer | null = null;
-  constructor(private device: GPUDevice) {}
-  async init(): Promise<boolean> { return true; }
-  upload() {
-    this.buf?.destroy();
-    this.buf = this.device.createBuffer({ size: 1, usage: 1 });
-  }
-  dispose() { this.buf?.destroy(); }
-}
-export class World {
-  private b: Builder | null = null;
-  constructor(private device: GPUDevice) {}
-  async start() {
-    try {
-      this.b = new Builder(this.device);
-      return await this.b.init();
-    } catch { this.b = null; return false; }
-  }
-  use() { this.b?.upload(); }
-  dispose() { this.b?.dispose(); }
-}
-`,
-  "webgpu",
-);
-finds(
-  "told before it made anything",
-  `class Builder {
-  private buf: GPUBuffer | null = null;
-  constructor(private gpu: { device: GPUDevice; init(): Promise<boolean> }) {}
-  async init(): Promise<boolean> {
-    if (!(await this.gpu.init())) return false;
-    this.buf = this.gpu.device.createBuffer({ size: 1, usage: 1 });
-    return true;
-  }
-  dispose() { this.buf?.destroy(); }
-}
-export class World {
-  private b: Builder | null = null;
-  constructor(private gpu: { device: GPUDevice; init(): Promise<boolean> }) {}
-  async start() {
-    this.b = new Builder(this.gpu);
-    if (!(await this.b.init())) { this.b = null; return false; } return true;
-  }
-  dispose() { this.b?.dispose(); }
-}
-`,
-  "webgpu",
-);
-finds(
-  "told after it made something",
-  `class Builder {
-  private buf: GPUBuffer | null = null;
-  constructor(private gpu: { device: GPUDevice; init(): Promise<boolean> }) {}
-  async init(): Promise<boolean> {
-    this.buf = this.gpu.device.createBuffer({ size: 1, usage: 1 });
-    if (!(await this.gpu.init())) return false;
-    return true;
-  }
-  dispose() { this.buf?.destroy(); }
-}
-export class World {
-  private b: Builder | null = null;
-  constructor(private gpu: { device: GPUDevice; init(): Promise<boolean> }) {}
-  async start() {
-    this.b = new Builder(this.gpu);
-    if (!(await this.b.init())) { this.b = null; return false; } return true; // !
-  }
-  dispose() { this.b?.dispose(); }
-}
-`,
-  "webgpu",
-);
-finds(
-  "made something at once",
-  `class Builder {
-  private buf: GPUBuffer;
-  constructor(private gpu: { device: GPUDevice; init(): Promise<boolean> }) {
-    this.buf = gpu.device.createBuffer({ size: 1, usage: 1 });
-  }
-  async init(): Promise<boolean> { return this.gpu.init(); }
-  dispose() { this.buf.destroy(); }
-}
-export class World {
-  private b: Builder | null = null;
-  constructor(private gpu: { device: GPUDevice; init(): Promise<boolean> }) {}
-  async start() {
-    this.b = new Builder(this.gpu);
-    if (!(await this.b.init())) { this.b = null; return false; } return true; // !
-  }
-  dispose() { this.b?.dispose(); }
-}
-`,
-  "webgpu",
-);
-finds(
-  "may have failed after that",
-  `class Builder {
-  private buf: GPUBuffer | null = null;
-  constructor(private device: GPUDevice) {}
-  async init(): Promise<void> {
-    this.buf = this.device.createBuffer({ size: 1, usage: 1 });
-    await fetch("a");
-  }
-  dispose() { this.buf?.destroy(); }
-}
-export class World {
-  private b: Builder | null = null;
-  constructor(private device: GPUDevice) {}
-  async start() {
-    try {
-      this.b = new Builder(this.device);
-      await this.b.init();
-      return true;
-    } catch { this.b = null; return false; } // !
-  }
-  dispose() { this.b?.dispose(); }
-}
-`,
-  "webgpu",
-);
+}`;
+const fails = "if (!(await this.gpu.init())) return false;";
+
+finds("told that it could not begin", world("", `${fails} return true;`, told2), "webgpu");
+finds("failed before it made anything", world("", "return true;", caught), "webgpu");
+finds("told before it made anything", world("", `${fails} ${make} return true;`, told), "webgpu");
+finds("told after that", world("", `${make} ${fails} return true;`, lost(told)), "webgpu");
+finds("made something at once", world(make, "return this.gpu.init();", lost(told)), "webgpu");
+finds("may have failed after that", world("", `${make} return true;`, lost(caught)), "webgpu");
 
 test.run();
