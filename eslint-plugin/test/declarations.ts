@@ -78,20 +78,11 @@ function digestOfSources(): string {
 
 /** Writes what `npm run build` would declare. */
 function emit(target: string): void {
-  const parsed = ts.getParsedCommandLineOfConfigFile(
-    join(home, "tsconfig.build.json"),
-    {},
-    {
-      ...ts.sys,
-      onUnRecoverableConfigFileDiagnostic: (problem) => {
-        throw new Error(ts.flattenDiagnosticMessageText(problem.messageText, " "));
-      },
-    },
-  );
+  const { options } = readProject(join(home, "tsconfig.build.json"));
   const program = ts.createProgram(
     publicModules().map(([, source]) => source),
     {
-      ...parsed?.options,
+      ...options,
       ...{ noCheck: true, emitDeclarationOnly: true, declarationMap: false, sourceMap: false },
       outDir: target,
     },
@@ -100,4 +91,20 @@ function emit(target: string): void {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   });
+}
+
+/** What a tsconfig.json says, with what it extends. */
+export function readProject(tsconfig: string): ts.ParsedCommandLine {
+  const project = ts.getParsedCommandLineOfConfigFile(
+    tsconfig,
+    {},
+    {
+      ...ts.sys,
+      onUnRecoverableConfigFileDiagnostic: (problem) => {
+        throw new Error(ts.flattenDiagnosticMessageText(problem.messageText, " "));
+      },
+    },
+  );
+  if (!project) throw new Error(`expected a project, found none at ${tsconfig}`);
+  return project;
 }

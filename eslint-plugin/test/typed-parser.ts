@@ -5,6 +5,7 @@
  */
 import parser from "@typescript-eslint/parser";
 import ts from "typescript";
+import { readProject } from "./declarations.ts";
 
 /** A parser whose texts stand for files of one project. */
 export function typedParser(tsconfig: string): typeof parser {
@@ -46,19 +47,4 @@ export function typedParser(tsconfig: string): typeof parser {
 function remembered<Value>(values: Map<string, Value>, key: string, make: () => Value): Value {
   if (!values.has(key)) values.set(key, make());
   return values.get(key) as Value;
-}
-
-function readProject(tsconfig: string): ts.ParsedCommandLine {
-  const project = ts.getParsedCommandLineOfConfigFile(
-    tsconfig,
-    {},
-    {
-      ...ts.sys,
-      onUnRecoverableConfigFileDiagnostic: (problem) => {
-        throw new Error(ts.flattenDiagnosticMessageText(problem.messageText, " "));
-      },
-    },
-  );
-  if (!project) throw new Error(`typedParser: expected a project, found none at ${tsconfig}`);
-  return project;
 }
