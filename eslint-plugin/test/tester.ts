@@ -121,23 +121,17 @@ export function fixed(code: string, options: LintOptions = {}): string {
   return linter.verifyAndFix(code, [config] as never, { filename }).output;
 }
 
-/** What the parser asks of TypeScript beside what the project does: names that nothing uses. */
-const unusedNames = new Set([6133, 6138, 6192, 6196, 6198, 6199, 6205]);
-
 /** TypeScript's own errors in a text, as one line each; the next `lint` has the same program. */
 export function typeErrors(code: string): string[] {
-  const { services } = parser.parseForESLint(code, { filePath: filename });
-  const program = services?.program;
-  const file = program?.getSourceFile(filename);
-  if (!program || !file) throw new Error("the parser read no program");
+  const program = parser.programOf(filename, code);
+  const file = program.getSourceFile(filename);
+  if (!file) throw new Error(`the program does not have ${filename}`);
   const all = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)];
-  return all
-    .filter((d) => !unusedNames.has(d.code))
-    .map(
-      (d) =>
-        `${String(file.getLineAndCharacterOfPosition(d.start ?? 0).line + 1)}: ` +
-        ts.flattenDiagnosticMessageText(d.messageText, " "),
-    );
+  return all.map(
+    (d) =>
+      `${String(file.getLineAndCharacterOfPosition(d.start ?? 0).line + 1)}: ` +
+      ts.flattenDiagnosticMessageText(d.messageText, " "),
+  );
 }
 
 export { assert };

@@ -7,8 +7,13 @@ import parser from "@typescript-eslint/parser";
 import ts from "typescript";
 import { readProject } from "./declarations.ts";
 
+/** A parser that also gives the program it reads a text with. */
+export type TypedParser = typeof parser & {
+  programOf: (path: string, text: string) => ts.Program;
+};
+
 /** A parser whose texts stand for files of one project. */
-export function typedParser(tsconfig: string): typeof parser {
+export function typedParser(tsconfig: string): TypedParser {
   const project = readProject(tsconfig);
   const disk = ts.createCompilerHost(project.options, true);
   const known = new Map<string, boolean>();
@@ -16,6 +21,7 @@ export function typedParser(tsconfig: string): typeof parser {
   let program: ts.Program | undefined;
 
   const programOf = (path: string, text: string): ts.Program => {
+    if (program?.getSourceFile(path)?.text === text) return program;
     const host: ts.CompilerHost = {
       ...disk,
       fileExists: (file) => remembered(known, file, () => disk.fileExists(file)),
@@ -35,6 +41,7 @@ export function typedParser(tsconfig: string): typeof parser {
 
   return {
     ...parser,
+    programOf,
     parseForESLint: (code, options) => {
       const { filePath } = options ?? {};
       if (typeof code !== "string" || filePath === undefined)
