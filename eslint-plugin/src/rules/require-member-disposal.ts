@@ -28,8 +28,8 @@ import { leftDevice } from "../analysis/trails/left-devices.ts";
 import {
   endedLater,
   endingWithoutSuper,
+  endingFromOwn,
   inheritsEnding,
-  inheritsFromOwn,
   isLeftByBase,
 } from "../analysis/objects/inherited-endings.ts";
 import { membersDueAnEnd } from "../analysis/trails/endless-classes.ts";
@@ -60,7 +60,7 @@ import type { Session } from "../analysis/session.ts";
 import { movedLists } from "../analysis/objects/moved-lists.ts";
 import { takenFields } from "../analysis/objects/taken-fields.ts";
 import { isUsedThere } from "../analysis/transfer/used-there.ts";
-import { isAsync, baseOf, memberName, unwrap } from "../analysis/program/syntax.ts";
+import { isAsync, memberName, unwrap } from "../analysis/program/syntax.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { lastLine, valuesIn } from "../fix/last-line.ts";
 import { ended, isAnything, toEnd } from "../owner.ts";
@@ -225,16 +225,14 @@ function checkClass(
   const methods = methodsThatEnd(file.session, node, kept);
   if (methods.length === 0) {
     if (members.length === 0) return forgotten;
-    const left =
-      baseOf(node) !== undefined &&
-      (inheritsEnding(file.session, node) || inheritsFromOwn(file.session, node, members));
-    for (const m of left ? members : [])
-      if (isLeftByBase(file.session, node, m))
-        report({
-          mark: markOf(m.at),
-          messageId: "inherited",
-          data: { field: `this.${m.name}`, noun: m.owned.owner.noun, method: endOf(m.owned) },
-        });
+    const isOfLibrary = inheritsEnding(file.session, node);
+    const inherited = isOfLibrary ? undefined : endingFromOwn(file.session, node, members);
+    for (const m of isOfLibrary || inherited !== undefined ? members : [])
+      if (isLeftByBase(file.session, node, m)) {
+        const method = inherited === undefined ? endOf(m.owned) : `${asWritten(inherited)}()`;
+        const data = { field: `this.${m.name}`, noun: m.owned.owner.noun, method };
+        report({ mark: markOf(m.at), messageId: "inherited", data });
+      }
     for (const m of membersDueAnEnd(file.session, node, members, requireDispose))
       report({
         mark: markOf(m.at),

@@ -8,6 +8,7 @@ import { enclosingFunction } from "../transfer/fate.ts";
 import { meansToEnd } from "./field-deeds.ts";
 import { isEndingName, lineage } from "./holders.ts";
 import { reach } from "./class-reach.ts";
+import { heirsOf } from "../program/class-makers.ts";
 import {
   fieldOfThis,
   managed,
@@ -35,37 +36,61 @@ export function inheritsEnding(session: Session, node: ts.ClassLikeDeclaration):
 }
 
 /**
- * Whether a class has its ending from a class of the program that ends what it has by it, and that
- * calls no method of this one.
+ * The name of the ending that a class has from a class of the program: one that ends what that has
+ * by it and calls no method of this one, or an empty one by which other heirs end what they have.
  */
-export function inheritsFromOwn(
+export function endingFromOwn(
   session: Session,
   node: ts.ClassLikeDeclaration,
   members: readonly Member[],
-): boolean {
+): string | undefined {
   const { oracle } = session;
   const [, ...above] = lineage(node, oracle);
   const own = new Set(node.members.flatMap((m) => (m.name ? [memberName(m.name)] : [])));
   for (const base of above) {
     const ending = base.members.find(
       (m): m is ts.MethodDeclaration =>
-        ts.isMethodDeclaration(m) && m.body !== undefined && isEndingName(memberName(m.name)),
+        ts.isMethodDeclaration(m) &&
+        (m.body !== undefined || isEmpty(m)) &&
+        isEndingName(memberName(m.name)),
     );
     if (!ending) continue;
+    const name = memberName(ending.name);
     const run = reach(oracle, base, [ending]);
     const callsOwn = (at: ts.Node): boolean => {
-      const name = ts.isCallExpression(at) ? fieldOfThis(at.expression)?.name.text : undefined;
-      return name !== undefined && own.has(name);
+      const called = ts.isCallExpression(at) ? fieldOfThis(at.expression)?.name.text : undefined;
+      return called !== undefined && own.has(called);
     };
-    if ([...run].some((fn) => someWithin(fn, callsOwn))) return false;
-    const isKnown = ({ name }: Member): boolean =>
-      base.members.some((m) => m.name !== undefined && memberName(m.name) === name) ||
-      [...run].some((fn) => mentionsField(oracle.facts, fn, name));
-    if (members.some(isKnown)) return false;
-    return ownedMembers(session, base).some((m) => meansToEnd(run, m.name, m.owned));
+    if ([...run].some((fn) => someWithin(fn, callsOwn))) return undefined;
+    const isKnown = (member: Member): boolean =>
+      base.members.some((m) => m.name !== undefined && memberName(m.name) === member.name) ||
+      [...run].some((fn) => mentionsField(oracle.facts, fn, member.name));
+    if (members.some(isKnown)) return undefined;
+    const ends = isEmpty(ending)
+      ? [...heirsOf(oracle, base)].some((heir) => heir !== node && endsBy(session, heir, name))
+      : endsAny(session, base, run);
+    return ends ? name : undefined;
   }
-  return false;
+  return undefined;
 }
+
+/** `dispose() {}`, `dispose?(): void`: an ending for heirs to write. */
+const isEmpty = ({ body, questionToken }: ts.MethodDeclaration): boolean =>
+  body ? body.statements.length === 0 : questionToken !== undefined;
+
+/** Whether a class has an ending of that name that ends something the class has. */
+function endsBy(session: Session, node: ts.ClassLikeDeclaration, name: string): boolean {
+  const ending = node.members.find(
+    (m): m is ts.MethodDeclaration => ts.isMethodDeclaration(m) && memberName(m.name) === name,
+  );
+  return ending !== undefined && endsAny(session, node, reach(session.oracle, node, [ending]));
+}
+
+const endsAny = (
+  session: Session,
+  node: ts.ClassLikeDeclaration,
+  run: ReadonlySet<ts.Node>,
+): boolean => ownedMembers(session, node).some((m) => meansToEnd(run, m.name, m.owned));
 
 /** Whether a field is left by an ending that its class inherits: nobody else has or ends it. */
 export const isLeftByBase = (
