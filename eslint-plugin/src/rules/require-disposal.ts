@@ -182,9 +182,11 @@ function reportLeaks(
   report: (f: Finding<Id>) => void,
 ): void {
   const told = new Set<ts.Node>();
+  const filled = new Set<ts.Node>();
   for (const problem of problems) {
     if (problem.kind !== "leak") continue;
     const { cell, exit, site } = problem;
+    if (cell.owned.shape === "many" && filled.has(site.value)) continue; // by each call of a helper
     if (isFreedByScope(file, cell.owned, site.value)) continue;
     if (goesWithDevice(file, problem)) continue;
     if (cell.owned.owner.policy === "generic" && livesInLoop(file.session, cell, site.value))
@@ -192,6 +194,7 @@ function reportLeaks(
     const whole = wholeOf(file, problem);
     if (whole && (told.has(whole) || isEndedWhole(file, whole))) continue;
     if (whole) told.add(whole);
+    filled.add(site.value);
     report({
       mark: whole ? markOf(innermost(whole.initializer)) : placeOf(problem),
       messageId: messageFor(problem),

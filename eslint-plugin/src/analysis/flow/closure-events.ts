@@ -5,9 +5,8 @@
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
-import type { Cell } from "./cells.ts";
-import { putValues } from "../program/containers.ts";
 import type { Frame, Verb } from "./events.ts";
+import { filling, nothingPut, putAt } from "./filled-lists.ts";
 import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { isVisitedInList, visitVerb } from "./mention-events.ts";
 import { effectInside, transferOf } from "../transfer/mention.ts";
@@ -30,7 +29,8 @@ export function captured(session: Session, frame: Frame, fn: ts.Node): void {
     if (!first) continue;
     const leaves =
       mode === "helper" && ids.some((id) => outlivesHelper(session, frame, fn, id, listens));
-    const filled = mode === "inline" ? filling(session, cell, ids) : nothingPut;
+    const fills = cell.kind === "local" && (mode === "inline" || (mode === "helper" && !leaves));
+    const filled = fills ? filling(session, cell.owned, ids) : nothingPut;
     const others = ids.filter((id) => !filled.has(id));
     const verb = leaves ? "escape" : worst(others.map((id) => captureVerb(session, id)));
     if (verb === "use" && (mode === "outlives" || mode === "later"))
@@ -44,7 +44,9 @@ export function captured(session: Session, frame: Frame, fn: ts.Node): void {
       frame.all(cell, "escape", fn);
       continue;
     }
-    for (const [id, value] of filled) frame.own(cell, value, putAt(session, id), true, false);
+    for (const [id, value] of filled)
+      if (mode === "inline") frame.own(cell, value, putAt(session, id), true, false);
+      else if (verb !== "escape") frame.filledBy(fn, cell, value);
     if (verb === null) continue;
     if (mode === "inline") frame.all(cell, verb, first, undefined, verb !== "dispose");
     else if (verb !== "use") frame.all(cell, "escape", fn);
@@ -119,8 +121,6 @@ function runsOnce(session: Session, root: ts.Node): boolean {
   );
 }
 
-const nothingPut: ReadonlyMap<ts.Identifier, ts.Expression> = new Map();
-
 function worst(verbs: readonly (Verb | null)[]): Verb | null {
   if (verbs.includes("escape")) return "escape";
   if (verbs.includes("dispose")) return "dispose";
@@ -155,45 +155,6 @@ function isOnlyTakenApart(session: Session, { kind, node, literal, conditional }
       onlyLooksAt(effectInside(session, session.transfer(mention))),
     ),
   );
-}
-
-/**
- * The mentions that put fresh values into a local list or table, `rows.forEach((r) =>
- * list.push(make(r)))`, each with the last value it puts.
- */
-function filling(
-  session: Session,
-  cell: Cell,
-  ids: readonly ts.Identifier[],
-): Map<ts.Identifier, ts.Expression> {
-  const found = new Map<ts.Identifier, ts.Expression>();
-  if (cell.kind !== "local" || cell.owned.shape !== "many") return found;
-  for (const id of ids) {
-    const values = putThere(session, id);
-    const last = values.at(-1);
-    if (last && values.every((v) => session.freshness(v) === "fresh")) found.set(id, last);
-  }
-  return found;
-}
-
-/** The call or assignment that puts something there. */
-function putAt(session: Session, id: ts.Identifier): ts.Node {
-  const { effect, fate, next } = transferOf(session, id);
-  return effect === "receives" ? fate.node : (next?.parent ?? id);
-}
-
-/** `list.push(t)`, `table[key] = t`: what is put into the list or table that a name mentions. */
-function putThere(session: Session, id: ts.Identifier): readonly ts.Expression[] {
-  const { effect, fate, next } = transferOf(session, id);
-  if (effect === "receives" && ts.isCallExpression(fate.node))
-    return putValues(fate.member, fate.node.arguments);
-  const store = next?.parent;
-  const isStore =
-    store !== undefined &&
-    ts.isBinaryExpression(store) &&
-    store.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
-    store.left === next;
-  return isStore ? [store.right] : [];
 }
 
 /**

@@ -72,6 +72,8 @@ export class Frame {
   readonly fresh: Segment[] = [];
   readonly root: ts.Node;
   readonly cells: Cells;
+  /** The local lists that helpers put fresh values into, each with such a value, by helper. */
+  readonly fillers = new Map<ts.Node, [Cell, ts.Expression][]>();
   readonly #pending = new Map<ts.Node, Event[]>();
   readonly #forgotten: { name: string; node: ts.Node; segment: Segment; index: number }[] = [];
   #sites = 0;
@@ -138,6 +140,11 @@ export class Frame {
   ): void {
     const site = this.site(cell, value, node, declares, nullable, partial);
     this.emit({ kind: "own", cell, site });
+  }
+
+  /** A helper puts a fresh value into a local list whenever it is called. */
+  filledBy(helper: ts.Node, cell: Cell, value: ts.Expression): void {
+    this.fillers.set(helper, [...(this.fillers.get(helper) ?? []), [cell, value]]);
   }
 
   /** A new site of a cell. */

@@ -8,6 +8,7 @@ import ts from "typescript";
 import { isLeftEarly } from "./generators.ts";
 import { Cells } from "./cells.ts";
 import { captured } from "./closure-events.ts";
+import { fillEvents } from "./filled-lists.ts";
 import { Frame, type Event, type FunctionPaths, type Segment } from "./events.ts";
 import { identifierEvents, placeEvents } from "./mention-events.ts";
 import type { Session } from "../session.ts";
@@ -226,6 +227,7 @@ class PathReader {
       case "NewExpression":
         if (!ts.isCallExpression(at) && !ts.isNewExpression(at)) break;
         callEvents(this.#session, frame, at);
+        fillEvents(this.#session, frame, at);
         takenEntry(this.#session, frame, at);
         slotCallEvents(this.#session, frame, at);
         break;
