@@ -8,6 +8,7 @@ import { callsByProperty, callSitesOf, memberOfScript, nameOf } from "../program
 import { functionValue, handedTo, isEventHandler } from "../transfer/callbacks.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isExported } from "../program/exported.ts";
+import { makersOf } from "../program/class-makers.ts";
 import { isForLoss } from "../objects/gone-devices.ts";
 import { isCalledThrough } from "../scopes/layer-calls.ts";
 import type { Owned } from "../program/oracle.ts";
@@ -146,17 +147,25 @@ export function surelyRunsOften(session: Session, place: ts.Node): boolean {
 
 /**
  * `resize()`, unless all that calls it makes something ready; of an exported class others may call
- * it, too, which counts where what lasts until the end is reported.
+ * it, too, which counts where the program makes none, or what lasts until the end is reported.
  */
 const makesAnew = (session: Session, fn: FunctionWithBody): boolean =>
-  anew.test(nameOf(fn) ?? "") && (isOffered(session, fn) || !isForReady(session, fn));
+  anew.test(nameOf(fn) ?? "") &&
+  (isOffered(session, fn) || isOfUnmade(session, fn) || !isForReady(session, fn));
 
 /** A public method of an exported class, where what lasts until the end is reported. */
-export const isOffered = ({ oracle, settings }: Session, fn: FunctionWithBody): boolean =>
-  settings.untilExit === "reported" &&
-  ts.isMethodDeclaration(fn) &&
-  !isPrivate(fn) &&
-  isExported(oracle.facts, fn);
+export const isOffered = (session: Session, fn: FunctionWithBody): boolean =>
+  session.settings.untilExit === "reported" && isPublic(session, fn);
+
+/** A public method, that takes something, of an exported class of which the program makes none. */
+const isOfUnmade = (session: Session, fn: FunctionWithBody): boolean =>
+  fn.parameters.length > 0 &&
+  isPublic(session, fn) &&
+  ts.isClassLike(fn.parent) &&
+  makersOf(session.oracle, fn.parent).length === 0;
+
+const isPublic = ({ oracle }: Session, fn: FunctionWithBody): boolean =>
+  ts.isMethodDeclaration(fn) && !isPrivate(fn) && isExported(oracle.facts, fn);
 
 /** `update()`; nothing is known of a `setSize()` that all who call it make something ready with. */
 function isOftenByName(session: Session, fn: ts.Node): boolean {

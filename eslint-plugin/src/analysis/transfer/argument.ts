@@ -153,7 +153,10 @@ class Described implements Argument {
   }
 
   get claimed(): boolean {
-    return /^(assert|invariant)$/.test(this.#callee.name) && fateOf(this.#call).kind === "dropped";
+    const { name, body, receiver } = this.#callee;
+    const isGeneric = this.#owned.owner.policy === "generic";
+    const looks = /^(assert|invariant)$/.test(name) || (isGeneric && looking.test(name));
+    return looks && !body && !receiver && fateOf(this.#call).kind === "dropped";
   }
 
   /**
@@ -181,6 +184,10 @@ class Described implements Argument {
     return Boolean(taken && !taken.mixed && (taken.owner !== owner || taken.shape !== shape));
   }
 }
+
+/** Names of functions that do something with an object once, and do not keep it. */
+const looking =
+  /^(draw|render|encode|write|upload|copy|blit|dispatch|fill|clear|read|dump|print|log)([A-Z_]|$)/;
 
 /** `lists.get(key).push(t)`: nobody knows the type of the list, but its method says what it is. */
 const isListed = ({ declaration, library, receiver, name }: Callee, { owner }: Owned): boolean =>

@@ -261,7 +261,7 @@ export interface Argument {
   readonly asked: boolean;
   /** The function that makes the call ends the value straight after it. */
   readonly endedAfter: boolean;
-  /** Only claimed to be there: `assert(t)`. */
+  /** Only claimed to be there, `assert(t)`, or used at once by what nobody knows: `draw(t)`. */
   readonly claimed: boolean;
 }
 
