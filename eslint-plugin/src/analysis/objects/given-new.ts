@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { heirsOf, makersOf } from "../program/class-makers.ts";
 import { isOfferedByName } from "../program/entry-points.ts";
-import { isNullish, isAssignment, isTarget, unwrap } from "../program/syntax.ts";
+import { isNullish, isAssignment, isTarget, unwrap, within } from "../program/syntax.ts";
 import { referencesTo } from "../program/references.ts";
 import { joinAll } from "../fresh/join.ts";
 import type { Freshness, Session } from "../session.ts";
@@ -24,6 +24,7 @@ export function freshnessGiven(
   value: ts.Expression,
 ): Freshness {
   if (isTakenForGood(session, value)) return "fresh";
+  if (isNamedOutside(session, node, value)) return "borrowed";
   const whole = session.freshness(value);
   if (whole === "fresh" && isEndedByName(session, value)) return "never";
   if (whole === "fresh" || whole === "never") return whole;
@@ -32,6 +33,17 @@ export function freshnessGiven(
   if (given.length === 0 || arms.some(isAssignment)) return whole; // `given ?? (this.own = make())`
   const others = arms.filter((arm) => !given.includes(arm) && !isNullish(arm));
   return others.length === 0 ? "never" : joinAll(others.map((arm) => session.freshness(arm)));
+}
+
+/** `normal = flat;` where `const flat = make();` stands outside of the class: others have it, too. */
+function isNamedOutside(
+  { oracle }: Session,
+  node: ts.ClassLikeDeclaration,
+  value: ts.Expression,
+): boolean {
+  const bare = unwrap(value);
+  const source = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  return source !== undefined && ts.isVariableDeclaration(source) && !within(source, node);
 }
 
 /**

@@ -26,7 +26,10 @@ const methods: Readonly<Record<ContainerMethod, readonly string[]>> = {
 
 /** What a standard function does to an argument, `passes` being: hands it back. */
 const functions = {
-  takes: ["push", "unshift", "splice", "set", "add", "fill", "concat", "resolve"],
+  takes: [
+    ...["push", "unshift", "splice", "set", "add", "fill", "concat", "resolve"],
+    ...["use", "adopt"], // of a stack of what is to be ended
+  ],
   passes: ["all", "from", "of", "assign", "values", "entries", "race", "freeze"],
   borrows: ["log", "error", "warn", "info", "debug", "table", "assert", "keys", "stringify"],
   // only ask which value it is, alive or not

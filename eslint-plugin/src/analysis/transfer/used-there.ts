@@ -10,6 +10,7 @@ import { heirsOf } from "../program/class-makers.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { onlyUsed } from "../fresh/fresh-variables.ts";
 import { isLent } from "./holding.ts";
+import { visitVerb } from "../flow/mention-events.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
@@ -110,8 +111,11 @@ function isUseKept(session: Session, use: ts.Expression, owned: Owned, depth: nu
   return !!holder && isFieldUsed(session, holder, field.name.text, owned, depth);
 }
 
-const isUsed = (session: Session, use: ts.Expression, owned: Owned, depth: number): boolean =>
-  onlyUsed(session, use) || isUsedThere(session, use, owned, depth + 1);
+function isUsed(session: Session, use: ts.Expression, owned: Owned, depth: number): boolean {
+  const { effect, fate } = session.transfer(use);
+  if (effect === "visits") return visitVerb(session, fate) === "use"; // `parts.forEach(end)`
+  return onlyUsed(session, use) || isUsedThere(session, use, owned, depth + 1);
+}
 
 /** Whether a class and those that extend it only use what one of its fields holds. */
 function isFieldUsed(
