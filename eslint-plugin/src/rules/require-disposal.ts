@@ -15,6 +15,7 @@ import { pilesUp } from "../analysis/trails/runs-often.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import { livesInLoop } from "../analysis/flow/endless-loops.ts";
 import { endsDevice, isDevice } from "../analysis/objects/endings.ts";
+import { leftByPools } from "../analysis/transfer/full-pools.ts";
 import { leftParameters } from "../analysis/transfer/left-parameters.ts";
 import { lasts } from "../analysis/transfer/keeps.ts";
 import { halfEnded } from "../analysis/objects/half-ended.ts";
@@ -119,6 +120,11 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
         messageId: "sometimes",
         data: { ...data, cure: `${toEnd(owner)} it` },
       });
+    }
+    for (const { name, owned } of leftByPools(file.session, file.file)) {
+      const { owner } = owned;
+      const data = { variable: name.text, ended: ended(owner), cure: `${toEnd(owner)} it` };
+      report({ mark: spanOf(name), messageId: "sometimesEnd", data });
     }
     for (const {
       fn,

@@ -1,0 +1,145 @@
+/**
+ * Full pools: `release(b) { if (this.#free.length < most) this.#free.push(b); }`, where `acquire()`
+ * takes from that list or makes another: what does not fit is left by its last owner. Used by the
+ * rule that requires disposal.
+ */
+import ts from "typescript";
+import type { Owned } from "../program/oracle.ts";
+import { referencesTo } from "../program/references.ts";
+import { hasBody, someWithin, unwrap, within, type FunctionWithBody } from "../program/syntax.ts";
+import type { Session } from "../session.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
+import { onlyLooksAt } from "./transfer.ts";
+
+/** A parameter that a way through its function leaves. */
+export interface Unpooled {
+  name: ts.Identifier;
+  owned: Owned;
+}
+
+/** Every such parameter of a file. */
+export function leftByPools(session: Session, file: ts.SourceFile): Unpooled[] {
+  return session.oracle.facts.functions(file).flatMap((fn) =>
+    fn.parameters.flatMap(({ name, initializer, dotDotDotToken: rest }) => {
+      if (!ts.isIdentifier(name) || (initializer ?? rest) || !ts.isBlock(fn.body)) return [];
+      const owned = session.oracle.ownedAt(name);
+      if (owned?.shape !== "one" || owned.nullable) return [];
+      const ids = referencesTo(session.oracle, name.parent as ts.Declaration, name, fn);
+      const mentions = ids.filter((id) => id !== name);
+      const isPooled = mentions.some((id) => isPutBack(session, id, fn));
+      return isPooled && leaves(session, fn.body.statements, mentions).some(isLeft)
+        ? [{ name, owned }]
+        : [];
+    }),
+  );
+}
+
+/** Whether a mention puts the value into a list that another function takes it out of. */
+function isPutBack(session: Session, id: ts.Identifier, fn: FunctionWithBody): boolean {
+  const { kind, node } = fateOf(id);
+  if (kind !== "argument" || !ts.isCallExpression(node)) return false;
+  const list = ts.isPropertyAccessExpression(node.expression) ? node.expression : undefined;
+  if (list?.name.text !== "push" || !session.oracle.callee(node).builtin) return false;
+  const place = list.expression.getText();
+  const root = ts.findAncestor(fn, (n) => ts.isClassLike(n) || (n !== fn && hasBody(n)));
+  return someWithin(root ?? fn.getSourceFile(), (at) => {
+    if (!ts.isCallExpression(at) || !ts.isPropertyAccessExpression(at.expression)) return false;
+    const { name, expression } = at.expression;
+    const taker = enclosingFunction(at);
+    return (
+      /^(pop|shift)$/.test(name.text) &&
+      expression.getText() === place &&
+      taker !== undefined &&
+      taker !== fn &&
+      makes(session, taker, at)
+    );
+  });
+}
+
+/** Whether a function makes a value where it finds none: `free.pop() ?? make()`. */
+const makes = (session: Session, fn: ts.Node, found: ts.Node): boolean =>
+  someWithin(fn, (at) => {
+    if (!ts.isCallExpression(at) || within(found, at)) return false;
+    const { kind } = fateOf(at);
+    return (
+      session.oracle.ownedAt(at)?.shape === "one" &&
+      kind !== "dropped" &&
+      session.freshness(at) === "fresh"
+    );
+  });
+
+/** How a way through some statements ends: with the value gone, or not, at a `return`, or not. */
+interface Way {
+  gone: boolean;
+  ended: boolean;
+}
+const isLeft = ({ gone }: Way): boolean => !gone;
+
+/**
+ * The ways through statements, of those that ask only how much there is; none, when others decide.
+ */
+function leaves(
+  session: Session,
+  statements: readonly ts.Statement[],
+  mentions: readonly ts.Identifier[],
+): Way[] {
+  let open: Way[] = [{ gone: false, ended: false }];
+  const closed: Way[] = [];
+  for (const statement of statements) {
+    const next: Way[] = [];
+    for (const way of open) {
+      if (way.gone) {
+        closed.push(way);
+        continue;
+      }
+      const found = waysOf(session, statement, mentions);
+      if (!found) return [];
+      for (const w of found) (w.ended || w.gone ? closed : next).push(w);
+    }
+    open = next;
+  }
+  return [...open, ...closed];
+}
+
+function waysOf(
+  session: Session,
+  statement: ts.Statement,
+  mentions: readonly ts.Identifier[],
+): Way[] | undefined {
+  const inside = mentions.filter((id) => within(id, statement));
+  if (ts.isBlock(statement)) {
+    const ways = leaves(session, statement.statements, mentions);
+    return ways.length > 0 ? ways : undefined;
+  }
+  if (ts.isIfStatement(statement)) {
+    const { expression, thenStatement, elseStatement } = statement;
+    if (!asksForRoom(expression) && !isFlag(expression)) return undefined;
+    const yes = waysOf(session, thenStatement, mentions);
+    const no = elseStatement
+      ? waysOf(session, elseStatement, mentions)
+      : [{ gone: false, ended: false }];
+    return yes && no ? [...yes, ...no] : undefined;
+  }
+  if (ts.isReturnStatement(statement) && inside.length === 0) return [{ gone: false, ended: true }];
+  if (!ts.isExpressionStatement(statement)) return inside.length === 0 ? plain : undefined;
+  const gone = inside.some((id) => !onlyLooksAt(session.transfer(id).effect));
+  return [{ gone, ended: false }];
+}
+const plain: Way[] = [{ gone: false, ended: false }];
+
+/** `this.#free.length < this.#most`: asks how many there are. */
+function asksForRoom(test: ts.Expression): boolean {
+  const bare = unwrap(test);
+  if (!ts.isBinaryExpression(bare)) return false;
+  const sign = bare.operatorToken.getText();
+  if (/^(&&|\|\|)$/.test(sign))
+    return [bare.left, bare.right].every((t) => asksForRoom(t) || isFlag(t));
+  return /^[<>]=?$/.test(sign) && !someWithin(bare, ts.isCallExpression);
+}
+
+/** `closed`, `!this.#isOpen`. */
+function isFlag(test: ts.Expression): boolean {
+  const bare = unwrap(test);
+  if (ts.isPrefixUnaryExpression(bare)) return isFlag(bare.operand);
+  return ts.isIdentifier(bare) || ts.isPropertyAccessExpression(bare);
+}
