@@ -228,7 +228,17 @@ export function freshOwned(session: Session, value: ts.Expression): Owned | null
 
 /** Looked at, or lent to what goes on using it and frees nothing. */
 export const isLentOrUsed = (session: Session, id: ts.Identifier, owned: Owned): boolean =>
-  !endsTogether(id) && (onlyUsed(session, id) || isUsedThere(session, id, owned));
+  !endsTogether(id) &&
+  (onlyUsed(session, id) || isUsedThere(session, id, owned) || isDescribed(session, id));
+
+/** `begin: () => ({ querySet })` of a `GPURenderPassTimestampWrites`: says what a call is to use. */
+function isDescribed({ oracle }: Session, id: ts.Identifier): boolean {
+  const { kind, literal, top } = fateOf(id);
+  if (!literal || (kind !== "returned" && kind !== "argument")) return false;
+  return isDescriptor(oracle.typeName(literal, true)) || isDescriptor(oracle.typeName(top, true));
+}
+const isDescriptor = (name: string): boolean =>
+  /^GPU\w+(Writes|Descriptor|Attachment|Entry|Info|Binding)$/.test(name);
 
 /** `painter.texture.destroy()`: frees something in an object. */
 export function endsPart(id: ts.Identifier): boolean {

@@ -114,9 +114,12 @@ export class Checker implements Questions {
     const all = type.isUnion() && kind === "object" ? type.types : [type];
     return all.every((t) => (t.flags & kinds[kind]) !== 0);
   }
-  /** The name of what an expression gives, null and undefined left out. */
-  typeName(node: ts.Node): string {
-    return (this.typeAt(node).getNonNullableType().symbol as ts.Symbol | undefined)?.name ?? "";
+  /** The name of what an expression gives, or of what its place wants, null left out. */
+  typeName(node: ts.Node, wanted = false): string {
+    const type = wanted
+      ? this.#checker.getContextualType(node as ts.Expression)
+      : this.typeAt(node);
+    return (type?.getNonNullableType().symbol as ts.Symbol | undefined)?.name ?? "";
   }
   /** What declares the type of an expression or name: of each part of a union, promises awaited. */
   declarationsAt(node: ts.Node): readonly ts.Declaration[] {

@@ -255,9 +255,9 @@ export class Oracle {
       : declaration && this.#declaredType(declaration);
     return this.#checker.mayBeCalled(declared ?? this.#checker.typeAt(node));
   }
-  /** The name of an expression's type, where it has one. */
-  typeName(node: ts.Node): string {
-    return this.#checker.typeName(node);
+  /** The name of an expression's type, or of the type that its place wants, where it has one. */
+  typeName(node: ts.Node, wanted = false): string {
+    return this.#checker.typeName(node, wanted);
   }
 
   /** What declares the type of an expression, promises awaited. */
