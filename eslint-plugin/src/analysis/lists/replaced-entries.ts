@@ -43,9 +43,10 @@ import {
 } from "../program/syntax.ts";
 
 /** Names of functions that put something where another may be. */
-const verbs =
-  "set|update|put|replace|save|store|remember|change|refresh|record|switch|on|handle|process";
-const replacing = new RegExp(`^(${verbs})([A-Z_]|$)`);
+const anew = "reload|rebuild|recreate|refresh|replace|swap|overwrite";
+const again = new RegExp(`^(${anew})([A-Z_]|$)`);
+const verbs = "set|update|put|save|store|remember|change|record|switch|on|handle|process";
+const replacing = new RegExp(`^(${verbs}|${anew})([A-Z_]|$)`);
 const loading = /^(load|upload|write|define|import|read|fetch)([A-Z_]|$)/;
 
 /** Every such loss of a file. */
@@ -69,7 +70,8 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
       isGivenTwice(session.oracle, home, put.key) ||
       isNamedAgain(session, home, put.key, owned.owner);
     const isOpen = isGivenAgain(session, put, home);
-    if (owned.owner.policy === "generic" && !twice && !isOpen) return [];
+    const isAgain = again.test(nameOf(home) ?? "");
+    if (owned.owner.policy === "generic" && !twice && !isOpen && !isAgain) return [];
     const isFull = isMadeFull(session, put.table);
     if (
       !updates &&
@@ -299,9 +301,13 @@ export function mayFree(session: Session, call: ts.CallExpression, table: ts.Exp
   );
 }
 
+/** What a platform ends with `close()` itself, and which has nothing of a table. */
+const platform = /^(ImageBitmap|VideoFrame|AudioData|WebSocket|MessagePort|FileHandle)$/;
+
 /** `made.dispose()` of what the function itself made, or has in a list of its own. */
 function endsOwn(session: Session, { expression }: ts.CallExpression): boolean {
   const on = ts.isPropertyAccessExpression(expression) ? unwrap(expression.expression) : expression;
+  if (on !== expression && platform.test(session.oracle.typeName(on))) return true;
   const source = ts.isIdentifier(on) ? session.oracle.declarationAt(on) : undefined;
   if (!source || on === expression || !ts.isVariableDeclaration(source)) return false;
   const turns = loopOfTurn(source);

@@ -35,7 +35,7 @@ export function freshnessGiven(
   return others.length === 0 ? "never" : joinAll(others.map((arm) => session.freshness(arm)));
 }
 
-/** `normal = flat;` where `const flat = make();` stands outside of the class: others have it, too. */
+/** `normal = flat;` where `const flat = make();` stands outside of the class: others have it. */
 function isNamedOutside(
   { oracle }: Session,
   node: ts.ClassLikeDeclaration,

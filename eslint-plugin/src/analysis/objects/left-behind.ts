@@ -237,8 +237,8 @@ function isDescribed({ oracle }: Session, id: ts.Identifier): boolean {
   if (!literal || (kind !== "returned" && kind !== "argument")) return false;
   return isDescriptor(oracle.typeName(literal, true)) || isDescriptor(oracle.typeName(top, true));
 }
-const isDescriptor = (name: string): boolean =>
-  /^GPU\w+(Writes|Descriptor|Attachment|Entry|Info|Binding)$/.test(name);
+const descriptor = /^GPU\w+(Writes|Descriptor|Attachment|Entry|Info|Binding)$/;
+const isDescriptor = (name: string): boolean => descriptor.test(name);
 
 /** `painter.texture.destroy()`: frees something in an object. */
 export function endsPart(id: ts.Identifier): boolean {

@@ -119,7 +119,7 @@ export class Checker implements Questions {
     const type = wanted
       ? this.#checker.getContextualType(node as ts.Expression)
       : this.typeAt(node);
-    return (type?.getNonNullableType().symbol as ts.Symbol | undefined)?.name ?? "";
+    return type?.getNonNullableType().symbol?.name ?? "";
   }
   /** What declares the type of an expression or name: of each part of a union, promises awaited. */
   declarationsAt(node: ts.Node): readonly ts.Declaration[] {
