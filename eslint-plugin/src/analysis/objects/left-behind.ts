@@ -231,7 +231,7 @@ export const isLentOrUsed = (session: Session, id: ts.Identifier, owned: Owned):
   !endsTogether(id) &&
   (onlyUsed(session, id) || isUsedThere(session, id, owned) || isDescribed(session, id));
 
-/** `begin: () => ({ querySet })` of a `GPURenderPassTimestampWrites`: says what a call is to use. */
+/** `begin: () => ({ querySet })` of `GPURenderPassTimestampWrites`: says what is to be used. */
 function isDescribed({ oracle }: Session, id: ts.Identifier): boolean {
   const { kind, literal, top } = fateOf(id);
   if (!literal || (kind !== "returned" && kind !== "argument")) return false;
