@@ -311,7 +311,11 @@ const sized = (name: string, made = ""): string =>
 lasting("a method that trains", sized("train"), [O]);
 lasting("a method that starts an object", sized("init"), []);
 lasting("a method that only others of the class call", sized("private train"), []);
-lasting("a public resize that the constructor calls", sized("resize", "this.resize(1);"), [O]);
+lasting(
+  "a public resize that the constructor calls",
+  `${sized("resize", "this.resize(1);")}\nexport const made = (d: GPUDevice) => new Target(d);`,
+  [O],
+);
 lasting("a private one", sized("private resize", "this.resize(1);"), []);
 
 const filled = (method: string): string =>

@@ -142,6 +142,12 @@ export class Frame {
     this.emit({ kind: "own", cell, site });
   }
 
+  /** The cell is given a value when a declaration is left, after it was another name. */
+  ownAfter(cell: Cell, value: ts.Expression, declaration: ts.Node, nullable: boolean): void {
+    const site = this.site(cell, value, declaration, true, nullable);
+    this.later(declaration, { kind: "own", cell, site });
+  }
+
   /** A helper puts a fresh value into a local list whenever it is called. */
   filledBy(helper: ts.Node, cell: Cell, value: ts.Expression): void {
     this.fillers.set(helper, [...(this.fillers.get(helper) ?? []), [cell, value]]);

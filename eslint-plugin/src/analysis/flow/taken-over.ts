@@ -240,7 +240,7 @@ function isLastOf(id: ts.Identifier, block: ts.Block): boolean {
 }
 
 /** `if (job.isCancelled) continue`: a way out for a reason that may have ended the value before. */
-function asksAbout(statement: ts.Statement, names: readonly string[]): boolean {
+export function asksAbout(statement: ts.Statement, names: readonly string[]): boolean {
   const speaks = (node: ts.Node): boolean =>
     ts.isIdentifier(node) && names.includes(node.text) && !isOfShape(node);
   return someWithin(

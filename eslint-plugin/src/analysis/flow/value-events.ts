@@ -16,6 +16,7 @@ import { keptBy, lasts } from "../transfer/keeps.ts";
 import { link, mentionEvents } from "./mention-events.ts";
 import { isAnything } from "../../owner.ts";
 import type { Freshness, Session } from "../session.ts";
+import { isMovedFrom } from "./moved-fields.ts";
 import { isLastUse, isRestOf, isTakenOver } from "./taken-over.ts";
 import { isHeldByUsing, partsUnpacked, unpackedNames } from "./unpacked.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
@@ -173,6 +174,8 @@ export function declaratorEvents(
   if (ts.isIdentifier(declaration.name)) {
     const cell = frame.cells.of(declaration);
     if (!cell) return;
+    if (isMovedFrom(session, declaration, cell.owned))
+      return frame.ownAfter(cell, declaration.name, declaration, cell.owned.nullable);
     if (declaration.initializer)
       return give(session, frame, cell, declaration.initializer, declaration, true);
     if (ts.isForOfStatement(declaration.parent.parent))

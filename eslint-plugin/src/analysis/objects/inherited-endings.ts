@@ -48,12 +48,14 @@ export function endingFromOwn(
   const [, ...above] = lineage(node, oracle);
   const own = new Set(node.members.flatMap((m) => (m.name ? [memberName(m.name)] : [])));
   for (const base of above) {
-    const ending = base.members.find(
+    const endings = base.members.filter(
       (m): m is ts.MethodDeclaration =>
         ts.isMethodDeclaration(m) &&
         (m.body !== undefined || isEmpty(m)) &&
         isEndingName(memberName(m.name)),
     );
+    const isNamed = (m: ts.MethodDeclaration): boolean => ts.isIdentifier(m.name);
+    const ending = endings.find(isNamed) ?? endings[0];
     if (!ending) continue;
     const name = memberName(ending.name);
     const run = reach(oracle, base, [ending]);
