@@ -33,7 +33,8 @@ webgpu(
 
 const many = (body: string): string =>
   "export class Many {\n#all: GPUBuffer[] = [];\nconstructor(readonly d: GPUDevice) {}\n" +
-  `add() { this.#all.push(this.d.createBuffer({ size: 4 })); }\nflush(skip: boolean) {\n${body} }\n` +
+  "add() { this.#all.push(this.d.createBuffer({ size: 4 })); }\n" +
+  `flush(skip: boolean) {\n${body} }\n` +
   "destroy() { for (const b of this.#all) b.destroy(); } }";
 const takeAll = "const old = this.#all;\nthis.#all = [];\n";
 const endAll = "for (const b of old) b.destroy();";

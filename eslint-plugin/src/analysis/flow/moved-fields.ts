@@ -1,6 +1,6 @@
 /**
- * Moved fields: `const old = this.x; this.x = null; …; old.dispose();`: what a function takes out of
- * a field, or out of a variable around it, and ends itself is its own from there on, so that an
+ * Moved fields: `const old = this.x; this.x = null; …; old.dispose();`: what a function takes out
+ * of a field, or out of a variable around it, and ends itself is its own from there on, so that an
  * early way out leaves it behind. Used by `value-events.ts`.
  */
 import ts from "typescript";
