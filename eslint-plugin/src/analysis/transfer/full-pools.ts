@@ -6,7 +6,7 @@
 import ts from "typescript";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
-import { hasBody, someWithin, unwrap, within, type FunctionWithBody } from "../program/syntax.ts";
+import { hasBody, isNullish, someWithin, unwrap, within, type FunctionWithBody } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { onlyLooksAt } from "./transfer.ts";
@@ -23,7 +23,7 @@ export function leftByPools(session: Session, file: ts.SourceFile): Unpooled[] {
     fn.parameters.flatMap(({ name, initializer, dotDotDotToken: rest }) => {
       if (!ts.isIdentifier(name) || (initializer ?? rest) || !ts.isBlock(fn.body)) return [];
       const owned = session.oracle.ownedAt(name);
-      if (owned?.shape !== "one" || owned.nullable) return [];
+      if (!owned || owned.nullable) return [];
       const ids = referencesTo(session.oracle, name.parent as ts.Declaration, name, fn);
       const mentions = ids.filter((id) => id !== name);
       const isPooled = mentions.some((id) => isPutBack(session, id, fn));
@@ -62,9 +62,7 @@ const makes = (session: Session, fn: ts.Node, found: ts.Node): boolean =>
     if (!ts.isCallExpression(at) || within(found, at)) return false;
     const { kind } = fateOf(at);
     return (
-      session.oracle.ownedAt(at)?.shape === "one" &&
-      kind !== "dropped" &&
-      session.freshness(at) === "fresh"
+      session.oracle.ownedAt(at) !== null && kind !== "dropped" && session.freshness(at) === "fresh"
     );
   });
 
@@ -113,7 +111,7 @@ function waysOf(
   }
   if (ts.isIfStatement(statement)) {
     const { expression, thenStatement, elseStatement } = statement;
-    if (!asksForRoom(expression) && !isFlag(expression)) return undefined;
+    if (!asksForRoom(expression) && !isFlag(expression) && !isFound(expression)) return undefined;
     const yes = waysOf(session, thenStatement, mentions);
     const no = elseStatement
       ? waysOf(session, elseStatement, mentions)
@@ -142,4 +140,10 @@ function isFlag(test: ts.Expression): boolean {
   const bare = unwrap(test);
   if (ts.isPrefixUnaryExpression(bare)) return isFlag(bare.operand);
   return ts.isIdentifier(bare) || ts.isPropertyAccessExpression(bare);
+}
+
+/** `next !== undefined`. */
+function isFound(test: ts.Expression): boolean {
+  const bare = unwrap(test);
+  return ts.isBinaryExpression(bare) && isFlag(bare.left) && isNullish(unwrap(bare.right));
 }
