@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import type { Owner } from "../../owner.ts";
+import { callSitesOf } from "../program/call-sites.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
 import type { LostEntry } from "./lost-entries.ts";
 import type { Owned } from "../program/oracle.ts";
@@ -33,8 +34,16 @@ export function isNamedAgain(
   if (!holder) return false;
   const declaration = ts.isIdentifier(holder) ? session.oracle.declarationAt(holder) : undefined;
   if (declaration && within(declaration, home))
-    return ts.isParameter(declaration) && isGivenTwice(session.oracle, home, holder);
+    return ts.isParameter(declaration) && isGivenAgain(session, home, holder);
   return runsOften(session, home, true);
+}
+
+/** Whether a function may be given a model twice: by the program, or by who knows whom. */
+function isGivenAgain(session: Session, home: FunctionWithBody, holder: ts.Expression): boolean {
+  const { calls, values } = callSitesOf(session.oracle, home, "program");
+  if (calls.length + values.length === 0)
+    return !ts.isConstructorDeclaration(home) && runsOften(session, home);
+  return isGivenTwice(session.oracle, home, holder);
 }
 
 /**

@@ -335,13 +335,15 @@ function onlyReads(session: Session, table: ts.Expression, updates: boolean): bo
   return isTarget(got) ? updates : onlyLooked(session, got, updates);
 }
 
-/** The `old` of `const old = table.get(key); table.set(key, old.add(x))`. */
+/** The `old` of `const old = table.get(key); table.set(key, old.add(x))`, by way of other names. */
 function oldOf(session: Session, put: Put): ts.Identifier | undefined {
-  const { value } = put;
-  const find = (inner: ts.Node): ts.Identifier | undefined =>
-    (ts.isIdentifier(inner) && !isTarget(inner) ? nameOfEntry(session, inner, put) : undefined) ??
-    ts.forEachChild(inner, find);
-  return find(value) ?? find(madeOf(session, value));
+  const find = (inner: ts.Node, hops: number): ts.Identifier | undefined => {
+    if (!ts.isIdentifier(inner) || isTarget(inner))
+      return ts.forEachChild(inner, (child) => find(child, hops));
+    const made = hops < 3 ? madeOf(session, inner) : inner;
+    return nameOfEntry(session, inner, put) ?? (made === inner ? undefined : find(made, hops + 1));
+  };
+  return find(put.value, 0);
 }
 
 /** Whether nothing ends or hands on an old value that has a name. */
