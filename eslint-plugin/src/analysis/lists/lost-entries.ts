@@ -7,7 +7,7 @@
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
 import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
-import { freeing } from "../objects/endings.ts";
+import { soundsFreeing } from "../objects/endings.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { recurs } from "../trails/made-again.ts";
 import { fieldOfThis, mentionsField } from "../objects/members.ts";
@@ -164,4 +164,4 @@ function comesAgain(
 
 /** Whether a function calls something that sounds as if it freed what there was. */
 const frees = (fn: ts.Node): boolean =>
-  someWithin(fn, (node) => ts.isCallExpression(node) && freeing.test(node.expression.getText()));
+  someWithin(fn, (node) => ts.isCallExpression(node) && soundsFreeing(node));

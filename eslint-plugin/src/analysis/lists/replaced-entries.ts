@@ -13,7 +13,7 @@ import {
   endsOwnElements,
   ownsElements,
 } from "../objects/ended-elements.ts";
-import { freeing } from "../objects/endings.ts";
+import { soundsFreeing } from "../objects/endings.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
 import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
 import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
@@ -290,7 +290,7 @@ function leavesOld(
 
 /** A call of what sounds as if it freed something, or of a function that speaks of the table. */
 export function mayFree(session: Session, call: ts.CallExpression, table: ts.Expression): boolean {
-  if (freeing.test(call.expression.getText()) && !endsOwn(session, call)) return true;
+  if (soundsFreeing(call) && !endsOwn(session, call)) return true;
   const { body } = session.oracle.callee(call);
   return (
     body !== undefined &&
@@ -359,7 +359,7 @@ function leavesNamed(
   return !someWithin(home.body, (inner) => {
     if (!ts.isCallExpression(inner) || inner === node) return false;
     const frees =
-      freeing.test(inner.expression.getText()) &&
+      soundsFreeing(inner) &&
       someWithin(inner, speaks) &&
       !isOfOtherEntry(session, inner, table, old);
     const { body } = session.oracle.callee(inner);

@@ -13,7 +13,7 @@ export const isCut = (
   session: Session,
   length: ts.PropertyAccessExpression,
   store: ts.BinaryExpression,
-): boolean => isShorter(length, store) || isAddedBefore(session, length, store);
+): boolean => isShorter(length, store) || isAddedTo(session, length, store);
 
 /** `xs.length = Math.min(xs.length, n)`, `if (xs.length > n) xs.length = n`. */
 function isShorter(
@@ -34,8 +34,11 @@ function isShorter(
   );
 }
 
-/** `xs.unshift(x); xs.length = n;`, where nothing is put into a place of the list. */
-function isAddedBefore(
+/**
+ * `xs.unshift(x); xs.length = n;`, `xs.length = at + 1; xs.push(x);`, where nothing is put into a
+ * place of the list.
+ */
+function isAddedTo(
   { oracle }: Session,
   { expression: list }: ts.PropertyAccessExpression,
   store: ts.Node,
@@ -43,7 +46,6 @@ function isAddedBefore(
   const home = enclosingFunction(store) ?? store.getSourceFile();
   const isOfList = (at: ts.Expression): boolean => samePlace(oracle, at, list);
   const isAdded = (at: ts.Node): boolean =>
-    at.end <= store.pos &&
     ts.isCallExpression(at) &&
     ts.isPropertyAccessExpression(at.expression) &&
     /^(push|unshift)$/.test(at.expression.name.text) &&

@@ -8,7 +8,7 @@ import type { Facts } from "../program/facts.ts";
 import { callsNamed } from "../program/call-index.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { disposesArguments, isDisposer } from "../transfer/disposes.ts";
-import { enclosingFunction } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { heirsOf, isInStatic, madeWithObject, makersOf } from "../program/class-makers.ts";
 import { lineage } from "./holders.ts";
 import { reach } from "./class-reach.ts";
@@ -50,6 +50,14 @@ export const freeing = new RegExp(
     "finali[sz]e|reset|stop|clear|remove|unmount|detach|evict|kill",
   "i",
 );
+
+/** Whether a call sounds as if it freed something: `take(t).release()`, and not `t.detach().clone()`. */
+export function soundsFreeing(call: ts.CallExpression): boolean {
+  const { expression } = call;
+  const isLast = call.arguments.length === 0 && fateOf(call).kind !== "dropped";
+  const text = expression.getText().replace(/\.(detach\(\)|detachFromScope\b)/g, "");
+  return freeing.test(isLast ? text.replace(/\.detach$/, "") : text);
+}
 
 const isCallable = (member: ts.ClassElement): boolean =>
   ts.isMethodDeclaration(member) ||

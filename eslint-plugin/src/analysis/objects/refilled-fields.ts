@@ -5,7 +5,7 @@
  * dataflow follows (`slots.ts`). Used by the rule about overwritten values.
  */
 import ts from "typescript";
-import { freeing, isDevice } from "./endings.ts";
+import { isDevice, soundsFreeing } from "./endings.ts";
 import type { LostStore } from "../lists/lost-stores.ts";
 import { samePlace } from "../program/same-place.ts";
 import {
@@ -116,7 +116,7 @@ function mayEnd(
   call: ts.CallExpression,
   { name: { text } }: ts.PropertyAccessExpression,
 ): boolean {
-  if (freeing.test(call.expression.getText())) return true;
+  if (soundsFreeing(call)) return true;
   const { body } = session.oracle.callee(call);
   return (
     body !== undefined &&
