@@ -11,6 +11,7 @@ import type { Frame, Verb } from "./events.ts";
 import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { containerMethod } from "../program/containers.ts";
 import { gathered, givenBy, partGiven, receiverOf, soleName } from "./gathers.ts";
+import { lendsEach } from "../transfer/handed-functions.ts";
 import { isDetaching, keptBy } from "../transfer/keeps.ts";
 import { isLentAt, namesOver } from "../transfer/lending.ts";
 import { looksAtMapped, onlyLooks } from "../transfer/looked-at.ts";
@@ -148,6 +149,7 @@ function follow(
     case "enters": {
       const inside = effectInside(session, found);
       if (inside === "nothing") return;
+      if (inside === "returns" && isOneOfSeveral(cell, node)) return;
       return frame.all(cell, onlyLooksAt(inside) ? "use" : "escape", node);
     }
     case "visits":
@@ -173,6 +175,13 @@ function follow(
     case "unknown":
       return handsOn(session, frame, cell, node, fate);
   }
+}
+
+/** `return models[best]` of a local list: the others stay behind. */
+function isOneOfSeveral({ kind, owned }: Cell, { parent }: ts.Expression): boolean {
+  if (kind !== "local" || owned.shape !== "many" || !ts.isElementAccessExpression(parent))
+    return false;
+  return !ts.isLiteralExpression(unwrap(parent.argumentExpression));
 }
 
 /** Whether a method goes through a list that a value is written in. */
@@ -300,7 +309,7 @@ function disposal(
  * others: see `partial-lists.ts`.
  */
 export function verbFor(session: Session, { owned, kind }: Cell, fate: Fate): Verb {
-  const verb = visitVerb(session, fate);
+  const verb = visitVerb(session, fate, owned.owner);
   const isOwn = kind !== "parameter" && owned.each === "record";
   return verb === "dispose" && isOwn ? "escape" : verb;
 }
@@ -318,6 +327,7 @@ export function visitVerb(session: Session, fate: Fate, owner?: Owner): Verb {
   const callback = first && functionHanded(session.oracle, first);
   const effect = callback && session.summary(callback).parameters[0];
   if (effect?.disposes) return "dispose";
+  if (!callback && owner && lendsEach(session, call, owner)) return "use";
   if (!effect || effect.stores) return "escape";
   if (!effect.returns) return "use";
   return callback && picks(callback) && looksAtMapped(session, call) ? "use" : "escape";

@@ -6,7 +6,14 @@
 import ts from "typescript";
 import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
-import { hasBody, isNullish, someWithin, unwrap, within, type FunctionWithBody } from "../program/syntax.ts";
+import {
+  hasBody,
+  isNullish,
+  someWithin,
+  unwrap,
+  within,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { onlyLooksAt } from "./transfer.ts";

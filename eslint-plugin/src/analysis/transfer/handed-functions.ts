@@ -44,6 +44,15 @@ export function lendsToHanded(
   return at !== undefined && owner.policy === "protocol" && givesBack(session, call);
 }
 
+/** `models.map(score)`: whether a function that is handed in, and goes on to a walk, only looks. */
+export function lendsEach(session: Session, walk: ts.CallExpression, owner: Owner): boolean {
+  const [first] = walk.arguments;
+  const at = first && handedAs(session, unwrap(first));
+  if (!at || owner.policy !== "protocol" || session.oracle.ownedAt(walk)) return false;
+  if (isReplaced(session, at.parameter)) return false;
+  return functionsGiven(session, at, new Set()).every((fn) => !fn || looksOnly(session, fn, 0));
+}
+
 /**
  * `listener(this.#last)`: what an object goes on holding is shown to a function that it is handed,
  * or that it has in a list of such.
@@ -67,8 +76,11 @@ interface Handed {
 }
 
 /** The parameter that a called function is, or that has it in a field. */
-function handedIn(session: Session, call: ts.CallExpression): Handed | undefined {
-  let target: ts.Expression = unwrapCallee(call.expression);
+const handedIn = (session: Session, call: ts.CallExpression): Handed | undefined =>
+  handedAs(session, unwrapCallee(call.expression));
+
+function handedAs(session: Session, value: ts.Expression): Handed | undefined {
+  let target = value;
   let field: string | undefined;
   if (ts.isPropertyAccessExpression(target)) {
     field = target.name.text;
