@@ -271,8 +271,19 @@ export const isManaged = (
   node: ts.ClassLikeDeclaration,
   { name, owned, at }: Member,
 ): boolean =>
-  (!name.startsWith("#") && managed(session, node, owned.owner.managers)) ||
+  (!name.startsWith("#") &&
+    managed(session, node, owned.owner.managers) &&
+    !isTable(session, node, name)) ||
   isOfLastingScope(session, at);
+
+/** `experts = new Map()`: a manager finds what is in its fields and lists, and in no table. */
+const isTable = ({ oracle }: Session, node: ts.ClassLikeDeclaration, field: string): boolean =>
+  node.members.some(
+    (m) =>
+      ts.isPropertyDeclaration(m) &&
+      memberName(m.name) === field &&
+      /^(Map|Set)$/.test(oracle.typeName(m.name)),
+  );
 
 /** Whether one of some classes of a library is a base of a class. */
 export const managed = (
