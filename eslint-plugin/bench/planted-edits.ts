@@ -29,6 +29,7 @@ export const lots: readonly (readonly string[])[] = [
   ["valence", "scribe", "downlink"],
   ["lichen", "tidegauge", "synth", "kiln", "qubits", "beehive"],
   ["tiles", "selfplay", "dayahead"],
+  ["beamline", "nowcast", "glide"],
 ];
 
 /** A planted leak. */

@@ -6,7 +6,7 @@
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
-import { soundsLikeDisposal } from "../transfer/disposes.ts";
+import { calledBy, soundsLikeDisposal } from "../transfer/disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
 import { reach } from "../objects/class-reach.ts";
 import { lineage } from "../objects/holders.ts";
@@ -68,7 +68,7 @@ export function endsTogether(id: ts.Expression): boolean {
 export const endsInside = (loop: ts.Node): boolean =>
   someWithin(
     ts.isForOfStatement(loop) ? loop.statement : loop,
-    (node) => ts.isCallExpression(node) && soundsLikeDisposal(calleeNameNode(node)?.text ?? ""),
+    (node) => ts.isCallExpression(node) && soundsLikeDisposal(calledBy(node)),
   );
 
 /** `const stale = this.xs.slice(0, n)`, `for (const x of this.xs.slice(1))`: only asked. */

@@ -5,18 +5,10 @@
  */
 import ts from "typescript";
 import { isEndedByName, promiseOf, type KeptState } from "./component-state.ts";
-import { soundsLikeDisposal } from "../transfer/disposes.ts";
+import { calledBy, soundsLikeDisposal } from "../transfer/disposes.ts";
 import { returnsOf } from "../transfer/fate.ts";
 import type { Session } from "../session.ts";
-import {
-  baseOf,
-  calleeNameNode,
-  hasBody,
-  isSelf,
-  memberName,
-  someWithin,
-  unwrap,
-} from "../program/syntax.ts";
+import { baseOf, hasBody, isSelf, memberName, someWithin, unwrap } from "../program/syntax.ts";
 
 /** Every value the class components of a file keep and never end. */
 export function keptByClasses(session: Session, file: ts.SourceFile): KeptState[] {
@@ -89,7 +81,7 @@ const isWholeState = (node: ts.Node): boolean =>
 const isHandedWhole = ({ kind, parent }: ts.Node): boolean =>
   kind === ts.SyntaxKind.ThisKeyword &&
   ts.isCallExpression(parent) &&
-  soundsLikeDisposal(calleeNameNode(parent)?.text ?? "");
+  soundsLikeDisposal(calledBy(parent));
 
 const isGiven = (property: ts.Node): boolean =>
   ts.findAncestor(property, (at) => ts.isCallExpression(at) && isSetState(at)) !== undefined;

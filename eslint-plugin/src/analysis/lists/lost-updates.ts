@@ -8,7 +8,7 @@ import { sourcesOf } from "../program/call-index.ts";
 import { accessesByName } from "../program/field-index.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
-import { soundsLikeDisposal } from "../transfer/disposes.ts";
+import { calledBy, soundsLikeDisposal } from "../transfer/disposes.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { keptBy, lasts } from "../transfer/keeps.ts";
 import type { LostStore } from "./lost-stores.ts";
@@ -16,7 +16,6 @@ import type { Owned } from "../program/oracle.ts";
 import { surelyRunsOften } from "../trails/runs-often.ts";
 import type { Session } from "../session.ts";
 import {
-  calleeNameNode,
   isEmptyContainer,
   isTarget,
   rootOf,
@@ -133,7 +132,7 @@ function isReadBefore(session: Session, node: ts.BinaryExpression, home: ts.Node
   if (!mentionsOf(left, home).some(isRead)) return false;
   const isWholeEnd = (at: ts.Node): boolean =>
     ts.isCallExpression(at) &&
-    soundsLikeDisposal(calleeNameNode(at)?.text ?? "") &&
+    soundsLikeDisposal(calledBy(at)) &&
     mentionsOf(left.expression, at).length > 0;
   if (someWithin(home, isWholeEnd)) return false;
   const field = oracle.declarationAt(left.name);
