@@ -421,7 +421,7 @@ function loopVerb(
 }
 
 /** `for (const each of [tensor, model]) each.dispose()`: things of several owners have no type. */
-const endsAny = ({ oracle, settings }: Session, id: ts.Identifier, fate: Fate): boolean =>
+export const endsAny = ({ oracle, settings }: Session, id: ts.Identifier, fate: Fate): boolean =>
   oracle.ownedAt(id) === null &&
   (callsDisposeSymbol(fate) ||
     (fate.kind === "receiver" &&

@@ -17,6 +17,7 @@ import {
   within,
 } from "../program/syntax.ts";
 import { enclosingFunction, fateOf, loopOver, type Fate } from "../transfer/fate.ts";
+import { endsAny } from "../flow/mention-events.ts";
 import { isSettled, looksAtSettled } from "./settled-results.ts";
 import { isCompared, onlyLooks } from "../transfer/looked-at.ts";
 import { effectInside } from "../transfer/mention.ts";
@@ -150,11 +151,17 @@ function isFollowed(session: Session, left: ts.Expression, follow: Follow): bool
 
 /** `for (const [key, t] of map)`, where nothing but a look is taken at `t`, if at all. */
 export function looksInLoop(session: Session, list: ts.Expression): boolean {
-  const turns = loopOver(list)?.initializer;
+  const loop = loopOver(list);
+  const turns = loop?.initializer;
   if (!turns || !ts.isVariableDeclarationList(turns) || isUsingList(turns)) return false;
-  return turns.declarations.every((declaration) =>
-    boundNames(declaration.name, declaration).every(
-      ({ id }) => !session.oracle.ownedAt(id) || onlyLooks(session, id, true),
+  // of things of several owners it may end each: `end[Symbol.dispose]()`
+  const ends = (id: ts.Identifier, at: ts.Declaration): boolean =>
+    referencesTo(session.oracle, at, id, loop.statement).some((use) =>
+      endsAny(session, use, fateOf(use)),
+    );
+  return turns.declarations.every((whole) =>
+    boundNames(whole.name, whole).every(({ id, declaration }) =>
+      session.oracle.ownedAt(id) ? onlyLooks(session, id, true) : !ends(id, declaration),
     ),
   );
 }
