@@ -254,7 +254,8 @@ export const tfjs: readonly OwnerSettings[] = [
       package: `@tensorflow-models/${name}`,
       name: type,
     })),
-    library: ["@tensorflow-models/*", "handtrackjs"],
+    // not those without a dispose(): mobilenet, handpose, speech-commands, toxicity, …
+    library: [...Object.keys(readyMade).map((name) => `@tensorflow-models/${name}`), "handtrackjs"],
     dispose: { methods: ["dispose"], functions: [] },
     calls: "unknown",
     fresh: readers,

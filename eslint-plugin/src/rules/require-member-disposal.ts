@@ -233,7 +233,8 @@ function checkClass(
         const data = { field: `this.${m.name}`, noun: m.owned.owner.noun, method };
         report({ mark: markOf(m.at), messageId: "inherited", data });
       }
-    for (const m of membersDueAnEnd(file.session, node, members, requireDispose))
+    const due = membersDueAnEnd(file.session, node, members, requireDispose);
+    for (const m of due.filter((member) => !endedLater(node, member)))
       report({
         mark: markOf(m.at),
         messageId: "noDispose",

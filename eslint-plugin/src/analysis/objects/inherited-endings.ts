@@ -173,9 +173,14 @@ export function endedLater(node: ts.ClassLikeDeclaration, { name, owned }: Membe
   const ends = (at: ts.Node): boolean =>
     ts.isPropertyAccessExpression(at) &&
     isField(at.expression) &&
-    owned.owner.dispose.methods.includes(at.name.text);
+    (owned.owner.dispose.methods.includes(at.name.text) || isEndingName(at.name.text));
   const sets = (at: ts.Node): boolean => isField(at) && isTarget(at);
-  return node.members.some(
-    (m) => ts.isMethodDeclaration(m) && someWithin(m, ends) && !someWithin(m, sets),
+  const frees = (fn: ts.Node): boolean => someWithin(fn, ends) && !someWithin(fn, sets);
+  // a listener that the constructor adds does
+  const listens = (at: ts.Node): boolean => ts.isFunctionLike(at) && frees(at);
+  return node.members.some((m) =>
+    ts.isConstructorDeclaration(m)
+      ? m.body !== undefined && someWithin(m.body, listens)
+      : ts.isMethodDeclaration(m) && frees(m),
   );
 }

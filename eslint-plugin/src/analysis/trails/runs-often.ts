@@ -173,9 +173,18 @@ function isOftenByName(session: Session, fn: ts.Node): boolean {
   if (!often.test(name) || (!/^(on|handle)/.test(name) && begins.test(name))) return false;
   if (/^on_?(add|attach|mount|enter|init)/i.test(name)) return false; // to an object, once
   if (!hasBody(fn)) return true;
+  if (isCalledByModules(session, fn)) return false;
   // nobody else calls a `private handleIndices()` of the constructor
   const isOpen = !/^(process|set)/.test(name) && !(ts.isMethodDeclaration(fn) && isPrivate(fn));
   return isOpen || !isForReady(session, fn);
+}
+
+/** `await scene.renderPng();` in a module, outside of any function or loop, and nowhere else. */
+function isCalledByModules(session: Session, fn: FunctionWithBody): boolean {
+  const { calls, values } = callSitesOf(session.oracle, fn, "program");
+  const isOnce = (call: CallLike): boolean =>
+    enclosingFunction(call) === undefined && !isInLoop(call, undefined);
+  return calls.length > 0 && values.length === 0 && calls.every(isOnce);
 }
 
 /** Whether a function is called, and only by what makes something ready. */
