@@ -7,6 +7,7 @@ import ts from "typescript";
 import { isHolder, type Owner } from "../../owner.ts";
 import { functionHanded } from "../program/callee.ts";
 import { fateOf } from "./fate.ts";
+import { scopeObjectAt } from "../scopes/scope-objects.ts";
 import type { Callee, Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
 import { isNullish, someWithin, unwrap } from "../program/syntax.ts";
@@ -134,9 +135,15 @@ const listsParts = ({ oracle }: Session, call: ts.CallExpression, listing: strin
         declared.members.some(({ name }) => name?.getText() === `[${listing}]`),
     );
 
-/** `scope.attach(t);`: the scope has what it is given from then on. */
-export const isAttached = ({ oracle }: Session, call: ts.Node): boolean =>
-  ts.isCallExpression(call) && fateOf(call).kind === "dropped" && !oracle.callee(call).builtin;
+/** `scope.attach(t);`, `scope.attach(t).neg()`: the scope has what it is given from then on. */
+export function isAttached(session: Session, call: ts.Node): boolean {
+  if (!ts.isCallExpression(call)) return false;
+  const { builtin, name, receiver } = session.oracle.callee(call);
+  const isScope = (at: ts.Expression): boolean =>
+    scopeObjectAt(session, at)?.keeps.includes(name) === true;
+  const isLast = fateOf(call).kind === "dropped";
+  return !builtin && (isLast || (receiver !== undefined && isScope(receiver)));
+}
 
 /** `p.grad = g`: a property whose every read is fresh keeps an alias of what it is given. */
 export const storesAlias = (owner: Owner, left: ts.Expression): boolean =>
