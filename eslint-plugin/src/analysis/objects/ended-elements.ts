@@ -75,11 +75,11 @@ export function objectOwnsElements(session: Session, list: ts.Expression): boole
   });
 }
 
-/** A list that starts empty in the function around this one, which ends elements of it. */
+/** A list that starts empty in this function or the one around it, which ends elements of it. */
 export function endsOwnElements(session: Session, list: ts.Expression): boolean {
   const declaration = emptyAtFirst(session, list);
   const home = declaration && enclosingFunction(declaration);
-  if (!home || home === enclosingFunction(list)) return false;
+  if (!home) return false;
   return endsElementsIn(session, home, list, declaration);
 }
 
