@@ -10,14 +10,14 @@ import { enclosingFunction } from "../transfer/fate.ts";
 import { leavesFieldAlone, wholesIn } from "../transfer/handed-this.ts";
 import { isAnything } from "../../owner.ts";
 import { givesOthers, givesPart } from "../lists/left-out.ts";
-import { isCarriedOver } from "../objects/lent-devices.ts";
+import { isCarriedBack, isCarriedOver } from "../objects/lent-devices.ts";
 import { isSpreadBack, spreadBack } from "../lists/spread-back.ts";
 import { storesOf } from "../program/pattern-stores.ts";
 import { isSwapped } from "../program/swaps.ts";
 import { effectInside, transferOf } from "../transfer/mention.ts";
 import { verbFor } from "./mention-events.ts";
 import type { Session } from "../session.ts";
-import { callTouches, constantFor, findsHeld, leaves } from "./slot-touches.ts";
+import { callTouches, constantFor, findsHeld, leaves, takesPlain } from "./slot-touches.ts";
 import { isStore, type Slot, type Slots } from "./slots.ts";
 import { variantsOf } from "./variants.ts";
 import {
@@ -26,6 +26,7 @@ import {
   isPrivate,
   isTarget,
   someWithin,
+  unwrap,
   within,
   type CallLike,
 } from "../program/syntax.ts";
@@ -84,7 +85,7 @@ export function slotEvents(session: Session, frame: Frame, node: ts.Node): void 
       const constant = constantFor(fate.node, session);
       const name = constant && frame.cells.of(constant);
       if (name) name.nameOf = cell;
-      if (!constant) frame.all(cell, "escape", mention);
+      if (!constant && !takesPlain(session, fate.node)) frame.all(cell, "escape", mention);
       return;
     }
     case "enters":
@@ -145,6 +146,7 @@ function storeEvents(
   const added = spreadBack(session.oracle, node);
   if (added && !givesPart(session, node.right, node.left))
     return frame.own(cell, added.at(-1) ?? node.right, node, true, false);
+  if (isCarriedBack(session, unwrap(value))) return; // the scope ends the old one
   if (isNullish(value)) return frame.set(cell, "null", node);
   if (isEmptyContainer(value)) return frame.set(cell, "none", node);
   if (!session.oracle.ownedAt(value)) return frame.set(cell, "unknown", node); // `drop(this.x)`

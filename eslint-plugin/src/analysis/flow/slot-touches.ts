@@ -15,6 +15,7 @@ import { heirsOf } from "../program/class-makers.ts";
 import { onlyLooks } from "../transfer/looked-at.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { visitVerb } from "./mention-events.ts";
+import { boundNames } from "../program/references.ts";
 import type { Session } from "../session.ts";
 import type { Slot } from "./slots.ts";
 import {
@@ -41,7 +42,8 @@ export function leaves(session: Session, mention: ts.Expression): boolean {
   if (effect === "disposes") return false;
   if (onlyLooksAt(effect) || effect === "receives" || effect === "returns") return true;
   if (effect === "visits") return visitVerb(session, fate) === "use";
-  if (effect === "aliases") return constantFor(fate.node, session) !== undefined;
+  if (effect === "aliases")
+    return constantFor(fate.node, session) !== undefined || takesPlain(session, fate.node);
   if (effect === "enters") return onlyLooksAt(effectInside(session, found));
   if (fate.kind === "receiver" && /^(sort|reverse)$/.test(fate.member))
     return fateOf(fate.node as ts.Expression).kind === "dropped"; // in another order
@@ -83,6 +85,12 @@ function isUsedByOther(session: Session, mention: ts.Expression): boolean {
   const owned = session.oracle.ownedAt(mention);
   return owned !== null && isUsedThere(session, mention, owned);
 }
+
+/** `const { lr } = this.optimizer;`: nothing of what it takes apart is owned. */
+export const takesPlain = ({ oracle }: Session, at: ts.Node): boolean =>
+  ts.isVariableDeclaration(at) &&
+  ts.isObjectBindingPattern(at.name) &&
+  boundNames(at.name, at).every(({ id }) => !oracle.ownedAt(id) && !oracle.mayBeFunction(id));
 
 /** `const old = this.x;`: a constant that is only looked at. */
 export function constantFor(

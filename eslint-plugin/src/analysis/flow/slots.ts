@@ -36,7 +36,7 @@ import {
   valuesOf,
   valueGiven,
 } from "../program/syntax.ts";
-import { freshBesideDevices, isCarriedOver } from "../objects/lent-devices.ts";
+import { freshBesideDevices, isCarriedBack, isCarriedOver } from "../objects/lent-devices.ts";
 import { isUsedThere } from "../transfer/used-there.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 
@@ -327,7 +327,7 @@ function slotAt(
   const values = [...given, ...mentions.flatMap((m) => givenAt(session, m))].map(unwrap);
   const makes: ts.Expression[] = [];
   for (const value of values) {
-    if (isNothing(value) || isOfPlace(value, mentions)) continue;
+    if (isNothing(value) || isOfPlace(value, mentions) || isCarriedBack(session, value)) continue;
     const store = value.parent;
     const added = ts.isBinaryExpression(store) ? spreadBack(session.oracle, store) : undefined;
     if (added?.every((part) => session.freshness(part) === "fresh")) {
