@@ -51,7 +51,7 @@ export const freeing = new RegExp(
   "i",
 );
 
-/** Whether a call sounds as if it freed something: `take(t).release()`, and not `t.detach().clone()`. */
+/** Whether a call sounds as if it freed something: `t.release()`, not `t.detach().clone()`. */
 export function soundsFreeing(call: ts.CallExpression): boolean {
   const { expression } = call;
   const isLast = call.arguments.length === 0 && fateOf(call).kind !== "dropped";

@@ -43,7 +43,7 @@ export function isCarriedOver(session: Session, mention: ts.Expression): boolean
   );
 }
 
-/** The call in `still = scope.carry(still, next)`: the place has the next one in the old's stead. */
+/** The call in `still = scope.carry(still, next)`: the place has the next one instead. */
 export function isCarriedBack(session: Session, call: ts.Node): call is ts.CallExpression {
   if (!ts.isCallExpression(call) || !isCarry(session, call)) return false;
   const { parent: store } = call;
