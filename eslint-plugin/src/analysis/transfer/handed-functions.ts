@@ -7,7 +7,7 @@
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import { callSitesOf } from "../program/call-sites.ts";
-import { fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf } from "./fate.ts";
 import { functionsKept } from "./kept-functions.ts";
 import type { Owner } from "../../owner.ts";
 import type { Session } from "../session.ts";
@@ -41,8 +41,30 @@ export function lendsToHanded(
   const isSeen = kept.length === 0 || given.some((fn) => fn && speaksOf(fn, index));
   if (given.some((fn) => fn && !looksOnly(session, fn, index))) return false;
   if (given.length > 0 && !given.includes(undefined) && isSeen) return true;
-  return at !== undefined && owner.policy === "protocol" && givesBack(session, call);
+  if (at === undefined) return false;
+  return owner.policy === "protocol" ? givesBack(session, call) : isScored(session, call, index);
 }
+
+/**
+ * `const score = train(model); if (score > most) best = model; else model.dispose();`: what gives a
+ * number for a value did not take it, as the function goes on to end it.
+ */
+function isScored(session: Session, call: ts.CallExpression, index: number): boolean {
+  const { oracle } = session;
+  const score = ts.findAncestor(call, ts.isVariableDeclaration);
+  const given = call.arguments[index];
+  const source = given && ts.isIdentifier(given) ? oracle.declarationAt(given) : undefined;
+  const home = enclosingFunction(call);
+  if (!score || !source || !ts.isVariableDeclaration(source) || !home) return false;
+  if (!ts.isIdentifier(source.name) || enclosingFunction(score) !== home) return false;
+  if (!oracle.gives(score.name, "number")) return false;
+  return referencesTo(oracle, source, source.name, home).some(
+    (id) => id.pos > call.end && fateOf(id).kind === "receiver" && endsAt(session, id),
+  );
+}
+
+const endsAt = ({ oracle }: Session, id: ts.Identifier): boolean =>
+  oracle.ownedAt(id)?.owner.dispose.methods.includes(fateOf(id).member) === true;
 
 /** `models.map(score)`: whether a function that is handed in, and goes on to a walk, only looks. */
 export function lendsEach(session: Session, walk: ts.CallExpression, owner: Owner): boolean {
