@@ -8,6 +8,7 @@ import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import {
   hasBody,
+  isEmptyContainer,
   isNullish,
   someWithin,
   unwrap,
@@ -47,7 +48,7 @@ function isPutBack(session: Session, id: ts.Identifier, fn: FunctionWithBody): b
   if (kind !== "argument" || !ts.isCallExpression(node)) return false;
   const list = ts.isPropertyAccessExpression(node.expression) ? node.expression : undefined;
   if (list?.name.text !== "push" || !session.oracle.callee(node).builtin) return false;
-  const place = list.expression.getText();
+  const place = placeOf(session, list.expression);
   const root = ts.findAncestor(fn, (n) => ts.isClassLike(n) || (n !== fn && hasBody(n)));
   return someWithin(root ?? fn.getSourceFile(), (at) => {
     if (!ts.isCallExpression(at) || !ts.isPropertyAccessExpression(at.expression)) return false;
@@ -55,12 +56,24 @@ function isPutBack(session: Session, id: ts.Identifier, fn: FunctionWithBody): b
     const taker = enclosingFunction(at);
     return (
       /^(pop|shift)$/.test(name.text) &&
-      expression.getText() === place &&
+      placeOf(session, expression) === place &&
       taker !== undefined &&
       taker !== fn &&
       makes(session, taker, at)
     );
   });
+}
+
+/** How a list is written: `this.free`, and `this.free.get` for `this.free.get(key) ?? []`. */
+function placeOf(session: Session, list: ts.Expression, hops = 0): string {
+  const bare = unwrap(list);
+  const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
+  const made = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
+  if (made && hops < 2 && !isEmptyContainer(unwrap(made))) return placeOf(session, made, hops + 1);
+  if (ts.isBinaryExpression(bare)) return placeOf(session, bare.left, hops);
+  if (!ts.isCallExpression(bare) || !ts.isPropertyAccessExpression(bare.expression))
+    return bare.getText();
+  return bare.expression.name.text === "get" ? bare.expression.getText() : bare.getText();
 }
 
 /** Whether a function makes a value where it finds none: `free.pop() ?? make()`. */
@@ -126,9 +139,9 @@ function waysOf(
     return yes && no ? [...yes, ...no] : undefined;
   }
   if (ts.isReturnStatement(statement) && inside.length === 0) return [{ gone: false, ended: true }];
-  if (!ts.isExpressionStatement(statement)) return inside.length === 0 ? plain : undefined;
   const gone = inside.some((id) => !onlyLooksAt(session.transfer(id).effect));
-  return [{ gone, ended: false }];
+  if (ts.isExpressionStatement(statement)) return [{ gone, ended: false }];
+  return gone ? undefined : plain;
 }
 const plain: Way[] = [{ gone: false, ended: false }];
 
