@@ -117,14 +117,25 @@ function eachName(
 ): boolean {
   if (ts.isVariableDeclaration(declaration) && takesEntry(session, declaration)) return false;
   const root = enclosingFunction(declaration) ?? declaration.getSourceFile();
-  return boundNames(declaration.name, declaration).every(
-    ({ id, declaration: at }) =>
-      !session.oracle.ownedAt(id) ||
-      referencesTo(session.oracle, at, id, root).every(
-        (name) => name === id || isTarget(name) || follow(name),
-      ),
+  return boundNames(declaration.name, declaration).every(({ id, declaration: at }) =>
+    session.oracle.ownedAt(id)
+      ? referencesTo(session.oracle, at, id, root).every(
+          (name) => name === id || isTarget(name) || follow(name),
+        )
+      : !endsIn(session, id, at, root),
   );
 }
+
+/** `end[Symbol.dispose]()` of things that have only that in common, and no type of an owner. */
+const endsIn = (
+  session: Session,
+  id: ts.Identifier,
+  declaration: ts.Declaration,
+  root: ts.Node,
+): boolean =>
+  referencesTo(session.oracle, declaration, id, root).some((use) =>
+    endsAny(session, use, fateOf(use)),
+  );
 
 /** `const [first] = table`: a key and its value, which has no type of its own. */
 const takesEntry = ({ oracle }: Session, { name, initializer }: ts.VariableDeclaration): boolean =>
@@ -154,14 +165,11 @@ export function looksInLoop(session: Session, list: ts.Expression): boolean {
   const loop = loopOver(list);
   const turns = loop?.initializer;
   if (!turns || !ts.isVariableDeclarationList(turns) || isUsingList(turns)) return false;
-  // of things of several owners it may end each: `end[Symbol.dispose]()`
-  const ends = (id: ts.Identifier, at: ts.Declaration): boolean =>
-    referencesTo(session.oracle, at, id, loop.statement).some((use) =>
-      endsAny(session, use, fateOf(use)),
-    );
   return turns.declarations.every((whole) =>
     boundNames(whole.name, whole).every(({ id, declaration }) =>
-      session.oracle.ownedAt(id) ? onlyLooks(session, id, true) : !ends(id, declaration),
+      session.oracle.ownedAt(id)
+        ? onlyLooks(session, id, true)
+        : !endsIn(session, id, declaration, loop.statement),
     ),
   );
 }
