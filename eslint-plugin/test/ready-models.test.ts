@@ -99,4 +99,12 @@ script(
   [],
 );
 
+reports(
+  "one of a package whose models have no end",
+  "// @ts-ignore\nimport * as mobilenet from '@tensorflow-models/mobilenet';\n" +
+    "export async function name(image: object) { const net = await mobilenet.load();\n" +
+    "return (await net.classify(image))[0]; }",
+  [],
+);
+
 test.run();

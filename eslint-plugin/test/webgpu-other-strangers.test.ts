@@ -86,4 +86,23 @@ const library = (name: string): string =>
 webgpu("an entry that is loaded again", library("reload"), [O]);
 webgpu("an entry that is loaded", library("load"), []);
 
+// ---- what runs once, and what ends elsewhere ----
+
+const framework = (call: string): string =>
+  "export class Framework {\nconstructor(readonly d: GPUDevice) {}\nasync init() {}\n" +
+  "async renderPng() { await this.init(); } }\nclass Shadow extends Framework {\n" +
+  "b!: GPUBuffer;\nasync init() {\nthis.b = this.d.createBuffer({ size: 4 });\n" +
+  "this.b.unmap(); } }\ndeclare const d: GPUDevice;\nconst s = new Shadow(d);\n" +
+  call;
+webgpu("a picture that a module makes once", framework("await s.renderPng();"), []);
+webgpu("one for each call", framework("export const draw = () => s.renderPng();"), [O]);
+
+const page =
+  "class Editor { #b: GPUBuffer; constructor(d: GPUDevice) { this.#b = d.createBuffer({}); }\n" +
+  "size() { return this.#b.size; } dispose() { this.#b.destroy(); } }\nexport class Program {\n" +
+  "#editor?: Editor;\nconstructor() { addEventListener('unload', () => {\n" +
+  "this.#editor?.dispose(); }); }\nmain(d: GPUDevice) {\n" +
+  "this.#editor = new Editor(d); return this.#editor.size(); } }";
+webgpu("what a listener of the constructor ends", page, []);
+
 test.run();
