@@ -70,10 +70,17 @@ const endsAt = ({ oracle }: Session, id: ts.Identifier): boolean =>
 export function lendsEach(session: Session, walk: ts.CallExpression, owner: Owner): boolean {
   const [first] = walk.arguments;
   const at = first && handedAs(session, unwrap(first));
-  if (!at || owner.policy !== "protocol" || session.oracle.ownedAt(walk)) return false;
+  if (!at || session.oracle.ownedAt(walk)) return false;
+  if (owner.policy !== "protocol" && !givesPlain(at.parameter)) return false;
   if (isReplaced(session, at.parameter)) return false;
   return functionsGiven(session, at, new Set()).every((fn) => !fn || looksOnly(session, fn, 0));
 }
+
+/** `(score: (m: Model) => Promise<number>)`: nothing that could be an owner of what it gets. */
+const givesPlain = ({ type }: ts.ParameterDeclaration): boolean =>
+  type !== undefined &&
+  ts.isFunctionTypeNode(type) &&
+  /^(Promise<)?(number|boolean|string)>?$/.test(type.type.getText());
 
 /**
  * `listener(this.#last)`: what an object goes on holding is shown to a function that it is handed,
