@@ -7,8 +7,8 @@ import ts from "typescript";
 import { isAnything, isHolder, type CalleeSpecifier, type Owner } from "../../owner.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import { isPresenceFilter } from "../program/containers.ts";
-import { functionHanded } from "../program/callee.ts";
-import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
+import { functionHanded, givesThis } from "../program/callee.ts";
+import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import { partFreshness } from "./fresh-parts.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
 import { mayHold } from "../transfer/holding.ts";
@@ -173,6 +173,8 @@ export function callFreshness(session: Session, call: CallLike): Freshness {
   const callback = scopeCallback(session, call, callee, owned);
   if (callback) return callbackFreshness(session, callback);
   if (callee.builtin) return builtinFreshness(session, call, callee);
+  if (callee.member === owner && owner.calls !== "fresh" && callee.receiver && givesThis(callee))
+    return freshnessOfItself(session, call, callee.receiver);
   if (callee.member === owner) return owner.calls === "fresh" ? "fresh" : "unknown";
   if (callee.body) {
     if (owned.shape !== "one" && mayHold(session, callee.body, owner)) return "unknown";
@@ -411,4 +413,14 @@ function isOwn(session: Session, list: ts.Expression | undefined, taken: boolean
   if (ts.isIdentifier(bare)) return taken && isOwnList(session, bare);
   const made = ts.isCallExpression(bare) || ts.isArrayLiteralExpression(bare);
   return made && session.oracle.ownedAt(bare) !== null && session.freshness(bare) === "fresh";
+}
+
+/** `new Net().eval()` is as new as `new Net()`; `net.eval()` is no new one, unless it is returned. */
+function freshnessOfItself(
+  session: Session,
+  call: ts.Expression,
+  receiver: ts.Expression,
+): Freshness {
+  const isNamed = !ts.isCallExpression(unwrap(receiver)) && !ts.isNewExpression(unwrap(receiver));
+  return isNamed && fateOf(call).kind !== "returned" ? "unknown" : freshness(session, receiver);
 }

@@ -45,6 +45,12 @@ export interface CalleeContext {
   memberOwner(declaration: ts.Declaration): Owner | undefined;
 }
 
+/** Whether a method says that it gives its object: `eval(): this`. */
+export const givesThis = ({ declaration }: Callee): boolean =>
+  declaration !== undefined &&
+  ts.isFunctionLike(declaration) &&
+  declaration.type?.kind === ts.SyntaxKind.ThisType;
+
 /** What a call calls. */
 export function resolveCallee(context: CalleeContext, call: CallLike): Callee {
   const target = unwrapCallee(call.expression);

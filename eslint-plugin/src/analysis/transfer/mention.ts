@@ -10,7 +10,7 @@ import {
   isPromiseMember,
   type ContainerMethod,
 } from "../program/containers.ts";
-import { functionHanded } from "../program/callee.ts";
+import { functionHanded, givesThis } from "../program/callee.ts";
 import { handedTo } from "./callbacks.ts";
 import { callsDisposeSymbol, isDisposer } from "./disposes.ts";
 import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
@@ -127,6 +127,12 @@ class Described implements Mention {
   }
   get held(): boolean {
     return holdsOn(this.#session, this.fate.node as CallLike, this.#owned.owner);
+  }
+  get itself(): boolean {
+    const callee = this.#session.oracle.callee(this.fate.node as ts.CallExpression);
+    const { owner } = this.#owned;
+    const isKind = callee.member === owner && owner.calls !== "fresh" && !isAnything(owner);
+    return isKind && givesThis(callee);
   }
   get chained(): boolean {
     const call = this.fate.node as ts.CallExpression;

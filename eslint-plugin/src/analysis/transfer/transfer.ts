@@ -69,6 +69,8 @@ export interface Mention {
   readonly held: boolean;
   /** For `receiver`: whether the method may keep the value or hand it back. */
   readonly chained: boolean;
+  /** For `receiver`: the method says that it gives its object. */
+  readonly itself: boolean;
   /** For `assigned`: what stands at the left. */
   readonly left: "name" | "place" | "alias";
   /** For `read` and `element`: whether the value inside is owned. */
@@ -109,6 +111,12 @@ export const mentions: readonly Row[] = [
     when: (m) => m.shape === "one" && m.held,
     effect: "stores",
     example: "return t.createView()",
+  },
+  {
+    kind: "receiver",
+    when: (m) => m.shape === "one" && m.itself,
+    effect: "passes",
+    example: "model.eval()",
   },
   {
     kind: "receiver",
