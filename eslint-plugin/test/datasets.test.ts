@@ -47,4 +47,18 @@ goesThrough("ended part by part", "(b) => { b.xs.dispose(); b.ys.dispose(); }");
 goesThrough("kept in part", "(b) => { kept.push(b.xs); b.ys.dispose(); }");
 goesThroughOf(own, "of the program, whose rows stay", "(b) => { console.log(b.xs.shape); }", []);
 
+test("what a dataset calls for each of its elements makes nothing to end", () => {
+  const code = `import * as tf from "@tensorflow/tfjs-core";
+import type { Dataset } from "@tensorflow/tfjs-data";
+export const scaled = (rows: Dataset<tf.Tensor>) => rows.map((x) => x.abs().add(1));
+export const all = (rows: tf.Tensor[]) => rows.map((x) => x.abs().add(1));
+`;
+  const found = lint(code, { rules, settings: { presets: ["tfjs"] } });
+  assert.equal(
+    found.map((m) => m.line),
+    [4],
+    lines(found).join("\n"),
+  );
+});
+
 test.run();

@@ -59,5 +59,12 @@ function beside(x) { tf.neg(x); } // ~ no-dropped-result
 const part = { show(x) { tf.neg(x); } }; // ~ no-dropped-result
 part.show(window.x);
 step(window.optimizer, window.x);`,
+  "what a dataset calls for each of its elements": `
+export function scaled(url) {
+  const csv = tf.data.csv(url);
+  return csv.map((row) => tf.tensor1d(row).abs()).filter((t) => t.mean().dataSync()[0] > 0);
+}
+export const all = (rows) => tf.data.array(rows).map((x) => tf.tensor1d(x).add(1)).batch(3);
+export const size = (xs) => xs.map((x) => tf.tensor1d(x).mean().size); // ~ no-leaked-temporary`,
 });
 test.run();

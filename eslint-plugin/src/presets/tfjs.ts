@@ -167,6 +167,7 @@ export const tfjs: readonly OwnerSettings[] = [
       { begin: "startScope", end: "endScope" },
     ],
     runsInScope: [
+      ...["map", "filter"], // of a dataset
       "minimize",
       "variableGrads",
       "valueAndGrad",

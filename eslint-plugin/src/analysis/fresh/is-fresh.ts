@@ -415,7 +415,7 @@ function isOwn(session: Session, list: ts.Expression | undefined, taken: boolean
   return made && session.oracle.ownedAt(bare) !== null && session.freshness(bare) === "fresh";
 }
 
-/** `new Net().eval()` is as new as `new Net()`; `net.eval()` is no new one, unless it is returned. */
+/** `new Net().eval()` is as new as `new Net()`; `net.eval()` is no new one, unless returned. */
 function freshnessOfItself(
   session: Session,
   call: ts.Expression,

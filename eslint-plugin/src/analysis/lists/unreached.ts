@@ -35,9 +35,11 @@ export function unreachedOf(session: Session, value: FreshValue): Unreached | nu
   return rest.length > 0 ? { kind: "unpacked", declaration, rest } : null;
 }
 
-/** `make().slice(1)`, `make().filter(isLarge)`. */
+/** `make().slice(1)`, `make().filter(isLarge)`; a dataset ends what it leaves out. */
 const cutsList = (session: Session, node: ts.Node): node is ts.CallExpression =>
-  ts.isCallExpression(node) && leavesSome(session, node);
+  ts.isCallExpression(node) &&
+  leavesSome(session, node) &&
+  session.oracle.callee(node).library === undefined;
 
 /** Whether one of several fresh values is taken: `x.split(2)[0]`, `sort(x).indices`. */
 function picksOne(session: Session, { node, owned, fate }: FreshValue): boolean {

@@ -20,10 +20,36 @@ export function isLibraryCall(
 ): boolean {
   if (owner.untyped.globals.length === 0) return false;
   if (ts.isPropertyAccessExpression(expression))
-    return isLibrary(context, expression.expression, owner);
+    return (
+      isLibrary(context, expression.expression, owner) || isOfDataset(context, expression, owner)
+    );
   if (!ts.isIdentifier(expression)) return false;
   const declaration = bindingOf(context, expression);
   return declaration !== undefined && comesFrom(context, declaration, owner);
+}
+
+/** `tf.data.csv(url).map(scale)`: a call that a dataset makes for each of its elements. */
+function isOfDataset(
+  context: NameContext,
+  { name, expression }: ts.PropertyAccessExpression,
+  owner: Owner,
+): boolean {
+  return /^(map|filter)$/.test(name.text) && isDataset(context, expression, owner, 0);
+}
+
+function isDataset(context: NameContext, node: ts.Node, owner: Owner, depth: number): boolean {
+  const value = ts.isExpression(node) ? unwrap(node) : node;
+  if (depth > furthest) return false;
+  if (ts.isIdentifier(value)) {
+    const declaration = bindingOf(context, value);
+    const made = declaration && ts.isVariableDeclaration(declaration) && declaration.initializer;
+    return made ? isDataset(context, made, owner, depth + 1) : false;
+  }
+  if (!ts.isCallExpression(value) || !ts.isPropertyAccessExpression(value.expression)) return false;
+  const { expression: on } = value.expression;
+  if (ts.isPropertyAccessExpression(on) && on.name.text === "data")
+    return isLibrary(context, on.expression, owner);
+  return isDataset(context, on, owner, depth + 1);
 }
 
 const furthest = 8;
