@@ -129,10 +129,12 @@ class Described implements Mention {
     return holdsOn(this.#session, this.fate.node as CallLike, this.#owned.owner);
   }
   get itself(): boolean {
-    const callee = this.#session.oracle.callee(this.fate.node as ts.CallExpression);
+    const call = this.fate.node as ts.CallExpression;
     const { owner } = this.#owned;
-    const isKind = callee.member === owner && owner.calls !== "fresh" && !isAnything(owner);
-    return isKind && givesThis(callee);
+    if (owner.calls === "fresh" || isAnything(owner) || fateOf(call).kind === "dropped")
+      return false;
+    const callee = this.#session.oracle.callee(call);
+    return callee.member === owner && givesThis(callee);
   }
   get chained(): boolean {
     const call = this.fate.node as ts.CallExpression;
