@@ -174,7 +174,7 @@ const experts = (
   constructor(n: number) { super();
     ${put} }
   override forward(x: Tensor): Tensor { return this.first().call(x); }
-  first(): Linear { return [...this.experts.values()][0]!; }
+  first(): Linear { for (const m of this.experts.values()) return m; throw new Error("none"); }
 }`;
 program(
   "modules in a table",

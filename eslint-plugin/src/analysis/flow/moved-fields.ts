@@ -43,8 +43,27 @@ export function isMovedFrom(
   const end = ids.find((id) => ends(id) && ts.findAncestor(id, ts.isStatement)?.parent === block);
   if (!end) return false;
   const between = block.statements.filter((s) => s.pos > statement.pos && s.end < end.pos);
-  return !between.some((s) => asksAbout(s, [name.text]));
+  const names = [name.text, ...namesFrom(block, [name.text, place.getText()])];
+  return !between.some((s) => asksAbout(s, names) || asksObject(s));
 }
+
+/** The `n` of `const n = all.length`, beside `all` or the field that it was. */
+const namesFrom = (block: ts.Block, places: readonly string[]): string[] =>
+  block.statements.filter(ts.isVariableStatement).flatMap(({ declarationList }) =>
+    declarationList.declarations.flatMap(({ name, initializer }) => {
+      const speaks = (at: ts.Node): boolean => places.includes(at.getText());
+      return initializer && someWithin(initializer, speaks) ? [name.getText()] : [];
+    }),
+  );
+
+/** `if (!this.isOwn) return`: a flag of the object may say whose it is. */
+const asksObject = (statement: ts.Statement): boolean =>
+  someWithin(
+    statement,
+    (at) =>
+      ts.isIfStatement(at) &&
+      someWithin(at.expression, (inner) => inner.kind === ts.SyntaxKind.ThisKeyword),
+  );
 
 /** `this.x`, or a variable of a function around this one or of the module. */
 function isOuter({ oracle }: Session, place: ts.Expression, home: ts.Node): boolean {

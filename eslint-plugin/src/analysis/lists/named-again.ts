@@ -38,11 +38,20 @@ export function isNamedAgain(
   return runsOften(session, home, true);
 }
 
+/** `if (this.all.size > 0) return;`, `if (this.isSeen) return;`: what is done the first time. */
+const isOnce = (home: FunctionWithBody): boolean =>
+  someWithin(
+    home.body,
+    (at) =>
+      ts.isIfStatement(at) &&
+      /\.(size|length)\b|\.has\(|^!?[\w#$.]+$|===? ?0$/.test(at.expression.getText()),
+  );
+
 /** Whether a function may be given a model twice: by the program, or by who knows whom. */
 function isGivenAgain(session: Session, home: FunctionWithBody, holder: ts.Expression): boolean {
   const { calls, values } = callSitesOf(session.oracle, home, "program");
   if (calls.length + values.length === 0)
-    return !ts.isConstructorDeclaration(home) && runsOften(session, home);
+    return !ts.isConstructorDeclaration(home) && !isOnce(home) && runsOften(session, home);
   return isGivenTwice(session.oracle, home, holder);
 }
 

@@ -356,7 +356,10 @@ function leavesNamed(
   if (!onlyLooks(session, old, true)) return false;
   const speaks = (inner: ts.Node): boolean =>
     ts.isExpression(inner) && samePlace(session.oracle, inner, table);
+  const copies = (at: ts.Node): boolean =>
+    (ts.isSpreadElement(at) || ts.isSpreadAssignment(at)) && someWithin(at, speaks);
   return !someWithin(home.body, (inner) => {
+    if (copies(inner)) return true; // the copy may be ended
     if (!ts.isCallExpression(inner) || inner === node) return false;
     const frees =
       soundsFreeing(inner) &&

@@ -59,11 +59,9 @@ export function endingFromOwn(
     if (!ending) continue;
     const name = memberName(ending.name);
     const run = reach(oracle, base, [ending]);
-    const callsOwn = (at: ts.Node): boolean => {
-      const called = ts.isCallExpression(at) ? fieldOfThis(at.expression)?.name.text : undefined;
-      return called !== undefined && own.has(called);
-    };
-    if ([...run].some((fn) => someWithin(fn, callsOwn))) return undefined;
+    const asksOwn = (at: ts.Node): boolean => own.has(fieldOfThis(at)?.name.text ?? "");
+    if ([...run].some((fn) => someWithin(fn, asksOwn))) return undefined;
+    if (someWithin(node, (at) => handsEnd(at, own))) return undefined;
     const isKnown = (member: Member): boolean =>
       base.members.some((m) => m.name !== undefined && memberName(m.name) === member.name) ||
       [...run].some((fn) => mentionsField(oracle.facts, fn, member.name));
@@ -74,6 +72,15 @@ export function endingFromOwn(
     return ends ? name : undefined;
   }
   return undefined;
+}
+
+/** `super(() => [this.#x])`, `this.onDestroy(() => this.#free())`: the base may end it by that. */
+function handsEnd(at: ts.Node, own: ReadonlySet<string>): boolean {
+  if (!ts.isCallExpression(at)) return false;
+  const method = fieldOfThis(at.expression)?.name.text;
+  const isOfBase =
+    at.expression.kind === ts.SyntaxKind.SuperKeyword || (method !== undefined && !own.has(method));
+  return isOfBase && at.arguments.some((a) => ts.isArrowFunction(a) || ts.isFunctionExpression(a));
 }
 
 /** `dispose() {}`, `dispose?(): void`: an ending for heirs to write. */

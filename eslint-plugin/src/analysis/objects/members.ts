@@ -283,7 +283,12 @@ const isTable = ({ oracle }: Session, node: ts.ClassLikeDeclaration, field: stri
       ts.isPropertyDeclaration(m) &&
       memberName(m.name) === field &&
       /^(Map|Set)$/.test(oracle.typeName(m.name)),
-  );
+  ) && !someWithin(node, (at) => isRegistered(at, field));
+
+/** `registerModule(name, m)`, `[...this.table.values()]`: the manager may find them that way. */
+const isRegistered = (at: ts.Node, field: string): boolean =>
+  (ts.isCallExpression(at) && /\.registerModule$/.test(at.expression.getText())) ||
+  (ts.isSpreadElement(at) && at.getText().includes(`this.${field}`));
 
 /** Whether one of some classes of a library is a base of a class. */
 export const managed = (

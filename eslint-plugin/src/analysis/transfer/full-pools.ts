@@ -86,12 +86,13 @@ const makes = (session: Session, fn: ts.Node, found: ts.Node): boolean =>
     );
   });
 
-/** How a way through some statements ends: with the value gone, or not, at a `return`, or not. */
+/** How a way through some statements ends: with the value gone, at a `return`, for want of room. */
 interface Way {
   gone: boolean;
   ended: boolean;
+  full: boolean;
 }
-const isLeft = ({ gone }: Way): boolean => !gone;
+const isLeft = ({ gone, full }: Way): boolean => !gone && full;
 
 /**
  * The ways through statements, of those that ask only how much there is; none, when others decide.
@@ -101,7 +102,7 @@ function leaves(
   statements: readonly ts.Statement[],
   mentions: readonly ts.Identifier[],
 ): Way[] {
-  let open: Way[] = [{ gone: false, ended: false }];
+  let open: Way[] = [...plain];
   const closed: Way[] = [];
   for (const statement of statements) {
     const next: Way[] = [];
@@ -112,7 +113,8 @@ function leaves(
       }
       const found = waysOf(session, statement, mentions);
       if (!found) return [];
-      for (const w of found) (w.ended || w.gone ? closed : next).push(w);
+      for (const w of found)
+        (w.ended || w.gone ? closed : next).push({ ...w, full: w.full || way.full });
     }
     open = next;
   }
@@ -131,19 +133,24 @@ function waysOf(
   }
   if (ts.isIfStatement(statement)) {
     const { expression, thenStatement, elseStatement } = statement;
-    if (!asksForRoom(expression) && !isFlag(expression) && !isFound(expression)) return undefined;
+    const full = asksForRoom(expression);
+    if (mentions.some((id) => within(id, expression))) return undefined;
+    if (!full && !isFlag(expression) && !isFound(expression)) return undefined;
     const yes = waysOf(session, thenStatement, mentions);
-    const no = elseStatement
-      ? waysOf(session, elseStatement, mentions)
-      : [{ gone: false, ended: false }];
-    return yes && no ? [...yes, ...no] : undefined;
+    const no = elseStatement ? waysOf(session, elseStatement, mentions) : [...plain];
+    if (!yes || !no) return undefined;
+    const all = [...yes, ...no].map((way) => ({ ...way, full: way.full || full }));
+    // a flag may say that somebody else has it
+    return full || all.every((way) => way.gone || !way.ended) ? all : undefined;
   }
-  if (ts.isReturnStatement(statement) && inside.length === 0) return [{ gone: false, ended: true }];
+  if (ts.isReturnStatement(statement))
+    // what is returned may say that it did not take it
+    return statement.expression ? undefined : [{ gone: false, ended: true, full: false }];
   const gone = inside.some((id) => !onlyLooksAt(session.transfer(id).effect));
-  if (ts.isExpressionStatement(statement)) return [{ gone, ended: false }];
-  return gone ? undefined : plain;
+  if (ts.isExpressionStatement(statement)) return [{ gone, ended: false, full: false }];
+  return gone ? undefined : [...plain];
 }
-const plain: Way[] = [{ gone: false, ended: false }];
+const plain: readonly Way[] = [{ gone: false, ended: false, full: false }];
 
 /** `this.#free.length < this.#most`: asks how many there are. */
 function asksForRoom(test: ts.Expression): boolean {
@@ -152,7 +159,8 @@ function asksForRoom(test: ts.Expression): boolean {
   const sign = bare.operatorToken.getText();
   if (/^(&&|\|\|)$/.test(sign))
     return [bare.left, bare.right].every((t) => asksForRoom(t) || isFlag(t));
-  return /^[<>]=?$/.test(sign) && !someWithin(bare, ts.isCallExpression);
+  const counts = /\.(length|size)\b/.test(bare.getText());
+  return /^[<>]=?$/.test(sign) && counts && !someWithin(bare, ts.isCallExpression);
 }
 
 /** `closed`, `!this.#isOpen`. */
