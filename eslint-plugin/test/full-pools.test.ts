@@ -50,4 +50,17 @@ webgpu(
   [R],
 );
 
+webgpu(
+  "a caller is told",
+  pool("if (this.free.length >= 8) return false;\nthis.free.push(b); return true;"),
+  [],
+);
+webgpu(
+  "a test that has a name",
+  pool(`const fits = ${room};\nif (fits) ${keep}\nif (!fits) b.destroy();`),
+  [],
+);
+webgpu("a size of its own", pool(`if (b.size > 256) return;\n${keep}`), []);
+webgpu("a flag of who else has it", pool(`if (this.isClosed) return;\n${keep}`), []);
+
 test.run();

@@ -37,4 +37,22 @@ webgpu(
   [],
 );
 
+const based = (ends: string, rest: string): string =>
+  "class Base {\ninfo: GPUBuffer;\nfree: (() => void)[] = [];\nconstructor(d: GPUDevice) { " +
+  "this.info = d.createBuffer({}); }\nget others(): GPUBuffer[] { return []; }\n" +
+  `onEnd(f: () => void) { this.free.push(f); }\ndestroy() { this.info.destroy(); ${ends} } }\n` +
+  "export class Heir extends Base {\n#b: GPUBuffer;\nconstructor(d: GPUDevice) { super(d);\n" +
+  `this.#b = d.createBuffer({}); ${rest}\nsize() { return this.#b.size; } }`;
+webgpu(
+  "one that asks a getter of the heir",
+  based("for (const b of this.others) b.destroy();", "}\nget others() { return [this.#b]; }"),
+  [],
+);
+webgpu(
+  "one that calls what it was given",
+  based("for (const f of this.free) f();", "const b = this.#b; this.onEnd(() => b.destroy()); }"),
+  [],
+);
+webgpu("one that asks neither", based("", "}"), [M]);
+
 test.run();

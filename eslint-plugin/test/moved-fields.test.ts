@@ -47,4 +47,15 @@ webgpu(
 );
 webgpu("a list is ended", many(`${takeAll}${endAll}`), []);
 
+webgpu(
+  "a flag says that somebody else has it",
+  one(`${take}if (!this.isOwn) return;\n${end}`).replace("fill()", "isOwn = true; fill()"),
+  [],
+);
+webgpu(
+  "a list is counted first",
+  many(`${takeAll}const n = old.length;\nif (n === 0) return;\n${endAll}`),
+  [],
+);
+
 test.run();

@@ -52,6 +52,17 @@ const snapshot = (method: string): string => `export class Best {
 }`;
 program("the weights of a model, again", snapshot(names("see(m: Linear)", lost)));
 program("the weights of a model, once", snapshot(names("constructor(m: Linear)")));
+const first = names("see(m: Linear)").replace("for", "if (this.#all.size > 0) return; for");
+program("the weights of a model, the first time", snapshot(first));
+program(
+  "old entries that are in a copy",
+  snapshot(`add(n: string, t: Tensor) { if (!this.#all.has(n)) this.#all.set(n, t.clone()); }
+  decay() {
+    const before = [...this.#all.values()];
+    for (const [n, old] of this.#all) this.#all.set(n, old.mul(0.9));
+    for (const t of before) t.dispose();
+  }`),
+);
 program(
   "ends of several owners' things",
   `export class Watch {
@@ -179,6 +190,14 @@ const experts = (
 program(
   "modules in a table",
   experts("new Map<string, Linear>()", 'this.experts.set("a", new Linear(n, 2)); // !\n'),
+);
+program(
+  "modules in a table that are registered",
+  experts(
+    "new Map<string, Linear>()",
+    `this.experts.set("a", new Linear(n, 2));
+    for (const [k, m] of this.experts) this.registerModule(k, m);`,
+  ),
 );
 program("modules in a list", experts("[] as Linear[]", "this.experts.push(new Linear(n, 2));"));
 

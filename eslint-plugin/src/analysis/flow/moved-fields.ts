@@ -39,10 +39,9 @@ export function isMovedFrom(
   const isLook = (id: ts.Identifier): boolean =>
     !isTarget(id) && onlyLooksAt(effectInside(session, session.transfer(id)));
   if (!ids.every((id) => enclosingFunction(id) === home && (ends(id) || isLook(id)))) return false;
-
   const end = ids.find((id) => ends(id) && ts.findAncestor(id, ts.isStatement)?.parent === block);
   if (!end) return false;
-  const between = block.statements.filter((s) => s.pos > statement.pos && s.end < end.pos);
+  const between = block.statements.filter((s) => s.pos > statement.pos && s.end <= end.pos);
   const names = [name.text, ...namesFrom(block, [name.text, place.getText()])];
   return !between.some((s) => asksAbout(s, names) || asksObject(s));
 }
