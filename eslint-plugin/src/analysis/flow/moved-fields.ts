@@ -10,7 +10,7 @@ import { samePlace } from "../program/same-place.ts";
 import { isTarget, someWithin, unwrap } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { endsHere } from "../transfer/ended-after.ts";
-import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { enclosingFunction } from "../transfer/fate.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 import { visitVerb } from "./mention-events.ts";
@@ -94,6 +94,5 @@ function isRefilled(
 /** `for (const t of taken) t.dispose()`, `taken.forEach((t) => t.dispose())`. */
 function endsEach(session: Session, id: ts.Identifier): boolean {
   const { effect, fate } = session.transfer(id);
-  const visits = effect === "visits" || fateOf(id).kind === "iterated";
-  return visits && visitVerb(session, fate) === "dispose";
+  return effect === "visits" && visitVerb(session, fate) === "dispose";
 }

@@ -36,7 +36,8 @@ import {
   valuesOf,
   valueGiven,
 } from "../program/syntax.ts";
-import { freshBesideDevices, isCarriedBack, isCarriedOver } from "../objects/lent-devices.ts";
+import { freshBesideDevices, isCarriedOver } from "../objects/lent-devices.ts";
+import { isCarriedBack } from "../scopes/carried.ts";
 import { isUsedThere } from "../transfer/used-there.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 

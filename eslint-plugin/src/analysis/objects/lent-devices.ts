@@ -1,12 +1,11 @@
 /**
  * Lent devices: the `device` of a record that also has what it made, `{ device, texture: device.
  * createTexture(…) }`. Whoever gave it goes on with it, and so does the next record of its place.
- * And what a place carries over from one scope to the next: `still = scope.carry(still, next)`.
  * Used by `flow/slots.ts` and `flow/slot-events.ts`.
  */
 import ts from "typescript";
 import { isDevice } from "./endings.ts";
-import { isCarry } from "../scopes/open-scopes.ts";
+import { isCarriedBack } from "../scopes/carried.ts";
 import { samePlace } from "../program/same-place.ts";
 import { unwrap, valuesOf } from "../program/syntax.ts";
 import type { Freshness, Session } from "../session.ts";
@@ -25,8 +24,8 @@ export function freshBesideDevices(session: Session, value: ts.Expression): Fres
 
 /** The `cache` of `cache = { device: cache.device, texture: make() }`: the rest does not go on. */
 export function isCarriedOver(session: Session, mention: ts.Expression): boolean {
-  if (isCarriedBack(session, mention.parent) && mention.parent.arguments[0] === mention)
-    return true;
+  const { parent } = mention;
+  if (isCarriedBack(session, parent) && parent.arguments[0] === mention) return true;
   let whole: ts.Node = mention;
   while (ts.isNonNullExpression(whole.parent)) whole = whole.parent;
   const part = whole.parent;
@@ -40,19 +39,5 @@ export function isCarriedOver(session: Session, mention: ts.Expression): boolean
     store.right === property.parent &&
     samePlace(session.oracle, store.left, mention) &&
     isDevice(session, part)
-  );
-}
-
-/** The call in `still = scope.carry(still, next)`: the place has the next one instead. */
-export function isCarriedBack(session: Session, call: ts.Node): call is ts.CallExpression {
-  if (!ts.isCallExpression(call) || !isCarry(session, call)) return false;
-  const { parent: store } = call;
-  const [old] = call.arguments;
-  return (
-    ts.isBinaryExpression(store) &&
-    store.right === call &&
-    store.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
-    old !== undefined &&
-    samePlace(session.oracle, store.left, unwrap(old))
   );
 }

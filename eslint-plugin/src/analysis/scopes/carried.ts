@@ -1,13 +1,15 @@
 /**
  * Carried values: `acc = scope.carry(acc, acc.add(x))` ends the old value and puts the new one in
  * the place where that stood. What replaces a value from outside of the scope outlives the scope as
- * that did; what replaces one of the scope's own ends with it. Used by `escapes.ts`.
+ * that did; what replaces one of the scope's own ends with it. Used by `escapes.ts` and where
+ * places are followed.
  */
 import ts from "typescript";
 import { choiceArms } from "../flow/gathers.ts";
 import { elementFreshness } from "../fresh/fresh-results.ts";
 import { functionHanded } from "../program/callee.ts";
 import { referencesTo } from "../program/references.ts";
+import { samePlace } from "../program/same-place.ts";
 import {
   elementsGiven,
   isNullish,
@@ -143,4 +145,18 @@ class Places {
     const found = this.#session.freshness(value);
     return found === "fresh" || found === "mixed";
   }
+}
+
+/** The call in `still = scope.carry(still, next)`: the place has the next one instead. */
+export function isCarriedBack(session: Session, call: ts.Node): call is ts.CallExpression {
+  if (!ts.isCallExpression(call) || !isCarry(session, call)) return false;
+  const { parent: store } = call;
+  const [old] = call.arguments;
+  return (
+    ts.isBinaryExpression(store) &&
+    store.right === call &&
+    store.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    old !== undefined &&
+    samePlace(session.oracle, store.left, unwrap(old))
+  );
 }
