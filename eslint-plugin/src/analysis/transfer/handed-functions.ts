@@ -7,6 +7,7 @@
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import { callSitesOf } from "../program/call-sites.ts";
+import { endsHere } from "./ended-after.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { functionsKept } from "./kept-functions.ts";
 import type { Owner } from "../../owner.ts";
@@ -58,13 +59,14 @@ function isScored(session: Session, call: ts.CallExpression, index: number): boo
   if (!score || !source || !ts.isVariableDeclaration(source) || !home) return false;
   if (!ts.isIdentifier(source.name) || enclosingFunction(score) !== home) return false;
   if (!oracle.gives(score.name, "number")) return false;
-  return referencesTo(oracle, source, source.name, home).some(
-    (id) => id.pos > call.end && fateOf(id).kind === "receiver" && endsAt(session, id),
+  const owned = oracle.ownedAt(source.name);
+  return (
+    owned !== null &&
+    referencesTo(oracle, source, source.name, home).some(
+      (id) => id.pos > call.end && endsHere(session, id, owned),
+    )
   );
 }
-
-const endsAt = ({ oracle }: Session, id: ts.Identifier): boolean =>
-  oracle.ownedAt(id)?.owner.dispose.methods.includes(fateOf(id).member) === true;
 
 /** `models.map(score)`: whether a function that is handed in, and goes on to a walk, only looks. */
 export function lendsEach(session: Session, walk: ts.CallExpression, owner: Owner): boolean {
