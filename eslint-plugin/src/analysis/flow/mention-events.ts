@@ -121,6 +121,7 @@ function follow(
   if (again !== undefined) return again ? link(frame, cell, again, fate.node) : undefined;
   if (cell.fields && isUnpacked(node, fate)) return; // see `assignmentEvents`
   const field = fieldGiven(frame, cell, node, fate);
+  if (field === "own") return; // see `changesPlaces`
   if (field) return link(frame, cell, field, fate.node);
   if (isGathered(session, frame, node, fate)) return; // see `give`
   if (fate.literal && fate.kind === "iterated" && cell.owned.shape === "one" && !fate.conditional)
@@ -262,13 +263,14 @@ function fieldGiven(
   cell: Cell,
   node: ts.Expression,
   { literal, conditional, node: at }: Fate,
-): Cell | undefined {
+): Cell | "own" | undefined {
   const given = givenBy(at);
   if (!literal || conditional || !given || unwrap(given) !== literal) return undefined;
   const target = receiverOf(frame, at);
   if (target?.kind !== "local" || !target.fields || cell.fields) return undefined;
   const [name, part] = [...target.fields].find(([key]) => partGiven(literal, key) === node) ?? [];
-  return name !== undefined && part?.owned.shape === cell.owned.shape ? part : undefined;
+  if (name === undefined || part?.owned.shape !== cell.owned.shape) return undefined;
+  return [...target.fields.values()].includes(cell) ? "own" : part;
 }
 
 /** Whether a mention is a part of a list or table that takes over what it owns. */

@@ -18,6 +18,7 @@ import { isAnything } from "../../owner.ts";
 import type { Freshness, Session } from "../session.ts";
 import { isMovedFrom } from "./moved-fields.ts";
 import { isLastUse, isRestOf, isTakenOver } from "./taken-over.ts";
+import { cellNamed, changesPlaces, moveOn } from "./moved-on.ts";
 import { isHeldByUsing, partsUnpacked, unpackedNames } from "./unpacked.ts";
 import { boundNames, referencesTo } from "../program/references.ts";
 import {
@@ -152,6 +153,7 @@ function giveFields(
   if (!literal && found !== "fresh") cell.isLent = true;
   for (const [name, field] of cell.fields ?? []) {
     const inner = literal && partGiven(literal, name);
+    if (inner && cellNamed(frame, inner) === field) continue; // `s = { a: s.a, b: y }`
     const named = inner && ts.isIdentifier(inner) ? frame.cells.at(inner) : undefined;
     if (named && !named.fields && named.owned.shape === field.owned.shape) continue; // an alias
     const state = literal ? (inner && !named ? session.freshness(inner) : "unknown") : found;
@@ -274,6 +276,7 @@ export function assignmentEvents(session: Session, frame: Frame, node: ts.Binary
   if (!cell) return;
   if (node.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return frame.all(cell, "escape", node);
   if (cell.owned.shape === "many") frame.leave(node, cell); // `ts = [...ts, t]`
+  if (changesPlaces(frame, cell, node)) return;
   give(session, frame, cell, node.right, node, false);
   const fate = fateOf(node); // `set(key, t = fresh())` hands on what it assigns
   if (fate.kind !== "dropped" && fate.kind !== "unknown") mentionEvents(session, frame, cell, node);
@@ -308,7 +311,8 @@ function assignPattern(
   node: ts.BinaryExpression,
 ): void {
   const bare = unwrap(node.right);
-  const fresh = session.freshness(node.right) === "fresh" && !ts.isArrayLiteralExpression(bare);
+  const isLiteral = moveOn(frame, bare, node);
+  const fresh = session.freshness(node.right) === "fresh" && !isLiteral;
   const fields = ts.isIdentifier(bare) ? frame.cells.at(bare)?.fields : undefined;
   const names = fields && unpackedNames(left);
   for (const [name, id] of names ?? []) {
@@ -343,7 +347,7 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
   const isMember = ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target);
   if (isMember && target.expression.kind === thisKind) frame.forget("this", call);
   if (!ts.isPropertyAccessExpression(target) || !puts(target.name.text)) return;
-  const cell = listNamed(frame, target.expression);
+  const cell = cellNamed(frame, target.expression);
   if (!cell || cell.owned.shape !== "many") return;
   for (const argument of call.arguments ?? []) {
     if (!session.oracle.ownedAt(argument)) continue;
@@ -362,13 +366,6 @@ export function callEvents(session: Session, frame: Frame, call: CallLike): void
       if (cell.kind === "local") frame.own(cell, argument, call, true, false);
     } else frame.all(cell, "escape", call);
   }
-}
-
-/** The cell of `list`, or of the `list` in a local record. */
-function listNamed(frame: Frame, list: ts.Expression): Cell | undefined {
-  if (ts.isIdentifier(list)) return frame.cells.at(list);
-  if (!ts.isPropertyAccessExpression(list) || !ts.isIdentifier(list.expression)) return undefined;
-  return frame.cells.at(list.expression)?.fields?.get(list.name.text);
 }
 
 /**
