@@ -3,6 +3,7 @@
  * too: `t.add_(x)` writes into `t` and returns a fresh alias of it, which holds the memory until it
  * is disposed.
  */
+import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/fresh/consume.ts";
 import { rule, type Suggestion } from "../create-rule.ts";
 import { indentOf, nameOfValue, Names, slotOf, statementOf, unitOf } from "../fix/text.ts";
@@ -51,12 +52,12 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
       const suggest: Suggestion<Id>[] = [];
       const statement = statementOf(node);
       const kind = file.session.oracle.usingKind(node);
-      const whole = fate.top;
+      const whole = dropped(file, node, fate.top);
       const plain =
         statement !== undefined &&
         ts.isExpressionStatement(statement) &&
-        statement.expression === whole;
-      if (plain && kind && slotOf(statement) !== "case") {
+        statement.expression === fate.top;
+      if (plain && kind && whole === fate.top && slotOf(statement) !== "case") {
         const name = new Names(file.facts, file.file).pick(nameOfValue(node));
         const made = isList(whole) ? `(${whole.getText()})` : whole.getText();
         const text = `${kind} ${name} = ${made};`;
@@ -74,6 +75,7 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
       const promised = file.session.oracle.isPromise(whole);
       if (plain && method !== undefined && owned.shape === "one" && !owned.nullable && !promised) {
         const bare =
+          ts.isParenthesizedExpression(whole) ||
           ts.isCallExpression(whole) ||
           ts.isPropertyAccessExpression(whole) ||
           (ts.isNewExpression(whole) && whole.arguments !== undefined);
@@ -100,6 +102,27 @@ export const noDroppedResult = rule<Id, { allow: string[] }>({
     }
   },
 });
+
+/**
+ * What is dropped and is one value in any case: all of a statement, or the operand alone of
+ * `c && x.neg()`, which may give something else, and that of somebody else.
+ */
+function dropped(file: FileAnalysis, node: ts.Expression, top: ts.Expression): ts.Expression {
+  for (let at: ts.Expression = node; at !== top; at = at.parent as ts.Expression) {
+    const { parent } = at;
+    const isEither =
+      (ts.isBinaryExpression(parent) && isChoice(parent.operatorToken.kind)) ||
+      (ts.isConditionalExpression(parent) && file.session.freshness(parent) !== "fresh");
+    if (isEither) return at;
+  }
+  return top;
+}
+
+/** `a && b`, `a || b`, `a ?? b` */
+const isChoice = (kind: ts.SyntaxKind): boolean =>
+  kind === ts.SyntaxKind.AmpersandAmpersandToken ||
+  kind === ts.SyntaxKind.BarBarToken ||
+  kind === ts.SyntaxKind.QuestionQuestionToken;
 
 /** `a, b` */
 const isList = (node: ts.Node): boolean =>
