@@ -6,24 +6,42 @@ import ts from "typescript";
 import type { Ending } from "../analysis/objects/endings.ts";
 import type { Member } from "../analysis/objects/members.ts";
 import { within } from "../analysis/program/syntax.ts";
-import type { Suggestion } from "../create-rule.ts";
+import type { Oracle } from "../analysis/program/oracle.ts";
+import type { Fix } from "../create-rule.ts";
+import { asCall, endingOf } from "./ending.ts";
 import { indentOf, unitOf } from "./text.ts";
 
 /** What gives the values of a list or a table: a record by keys has no `values()`. */
-export function valuesIn({ name, at }: Member): string {
+function valuesIn({ name, at }: Member): string {
   const store = ts.findAncestor(at, ts.isBinaryExpression);
   const byKey = store && ts.isElementAccessExpression(store.left) && within(at, store.right);
   return byKey ? `Object.values(this.${name})` : `this.${name}.values()`;
 }
 
 /** Puts a line at the end of a method. */
-export function lastLine(
-  { member: method, body }: Ending,
-  line: string,
-): Suggestion<string>["fix"] {
+export function lastLine({ member: method, body }: Ending, line: string): Fix {
   const last = body.statements[body.statements.length - 1];
   const indent = last ? indentOf(last) : indentOf(method) + unitOf(method.getSourceFile());
   const at = last ? last.getEnd() : body.getStart() + 1;
   const text = last ? `\n${indent}${line}` : `\n${indent}${line}\n${indentOf(method)}`;
   return (fixer) => fixer.insertTextAfterRange([at, at], text);
+}
+
+/** Ends what a field holds at the end of a method; null where nothing can be typed that does. */
+export function endingLine(oracle: Oracle, method: Ending, field: Member): Fix | null {
+  const { owned, at } = field;
+  const { shape, nullable, owner } = owned;
+  if (shape === "record" || (shape === "many" && nullable)) return null;
+  const [member = "dispose"] = owner.dispose.methods;
+  if (shape === "many")
+    return lastLine(method, `for (const value of ${valuesIn(field)}) value.${member}();`);
+  const ending = endingOf(oracle, at, owner, method.member);
+  const sure = field.inConstructor && !nullable && isUnconditional(at);
+  return ending && lastLine(method, `${asCall(`this.${field.name}`, ending, sure)};`);
+}
+
+/** Whether a value is made by a statement of the constructor itself, on every way through it. */
+function isUnconditional(at: ts.Node): boolean {
+  const statement = ts.findAncestor(at, ts.isExpressionStatement);
+  return statement !== undefined && ts.isConstructorDeclaration(statement.parent.parent);
 }

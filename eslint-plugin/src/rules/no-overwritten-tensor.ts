@@ -9,20 +9,13 @@ import { isKeptForGood } from "../analysis/transfer/keeps.ts";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/fresh/consume.ts";
 import { returnsOf } from "../analysis/transfer/fate.ts";
-import { lineage } from "../analysis/objects/holders.ts";
 import { lostEntries } from "../analysis/lists/lost-entries.ts";
 import { lostStores, type LostStore } from "../analysis/lists/lost-stores.ts";
 import { grownEntries } from "../analysis/lists/grown-entries.ts";
 import { lostTurns } from "../analysis/lists/lost-turns.ts";
 import { lostUpdates } from "../analysis/lists/lost-updates.ts";
 import type { Owned } from "../analysis/program/oracle.ts";
-import {
-  hasBody,
-  memberName,
-  unwrap,
-  valuesOf,
-  type FunctionWithBody,
-} from "../analysis/program/syntax.ts";
+import { hasBody, unwrap, valuesOf, type FunctionWithBody } from "../analysis/program/syntax.ts";
 import { madeOver } from "../analysis/objects/made-over.ts";
 import { overwrittenPlaces } from "../analysis/objects/overwritten-places.ts";
 import { reusedOrLost, type Reuse } from "../analysis/objects/reused.ts";
@@ -34,8 +27,8 @@ import { summedEntries } from "../analysis/lists/summed-entries.ts";
 import { replacedFields } from "../analysis/lists/replaced-fields.ts";
 import { isSecondTry } from "../analysis/program/second-tries.ts";
 import { lostBySlots } from "../analysis/flow/slot-losses.ts";
-import { rule, type Finding, type Fix, type Suggestion } from "../create-rule.ts";
-import { indentOf, Names, slotOf, unitOf } from "../fix/text.ts";
+import { rule, type Finding, type Suggestion } from "../create-rule.ts";
+import { keepPrevious } from "../fix/keep-previous.ts";
 import { scopeFromHere, wrapInScope } from "../fix/wrap.ts";
 import { ended, toEnd } from "../owner.ts";
 
@@ -94,13 +87,7 @@ export const noOverwrittenTensor = rule<Id, Record<string, never>>({
       const fix =
         site.partial || many || !isAllOfIt(file, node, cell.label)
           ? null
-          : keepPrevious(
-              file,
-              node,
-              cell.label,
-              endingOf(file, node, cell.owned),
-              cell.owned.nullable,
-            );
+          : keepPrevious(file, node, placeOf(node), cell.owned, cell.label);
       const suggest: Suggestion<Id>[] = fix
         ? [{ messageId: "keepPrevious", data: { noun: cell.owned.owner.noun }, fix }]
         : [];
@@ -184,22 +171,9 @@ function suggestKeeping(
   owned: Owned,
 ): Suggestion<Id>[] {
   if (owned.shape !== "one") return [];
-  const isMissing = mayBeMissing(file, held, file.session.oracle.ownedAt(held) ?? owned);
-  const ending = endingOf(file, held, owned);
-  const fix = keepPrevious(file, assignment, held.getText(), ending, isMissing);
+  const { nullable } = file.session.oracle.ownedAt(held) ?? owned;
+  const fix = keepPrevious(file, assignment, held, { ...owned, nullable });
   return fix ? [{ messageId: "keepPrevious", data: { noun: owned.owner.noun }, fix }] : [];
-}
-
-/** Whether a place may hold nothing yet: by its type, or as `last!: Tensor` starts. */
-function mayBeMissing({ session }: FileAnalysis, held: ts.Expression, owned: Owned): boolean {
-  if (owned.nullable) return true;
-  const name = ts.isPropertyAccessExpression(held) ? held.name : held;
-  const declaration = session.oracle.declarationAt(name);
-  return (
-    declaration !== undefined &&
-    (ts.isPropertyDeclaration(declaration) || ts.isVariableDeclaration(declaration)) &&
-    declaration.exclamationToken !== undefined
-  );
 }
 
 /** Made where no scope is open, or kept for good. */
@@ -226,16 +200,9 @@ function isAllOfIt({ session }: FileAnalysis, node: ts.Node, label: string): boo
   return record?.shape !== "record" || (record.fields.length === 1 && !record.nullable);
 }
 
-/** `dispose`, or `[Symbol.dispose]` for a class that has only that. */
-function endingOf({ session: { oracle } }: FileAnalysis, at: ts.Node, { owner }: Owned): string {
-  const [name = "dispose"] = owner.dispose.methods;
-  const [made] = oracle.declarationsAt(ts.isBinaryExpression(at) ? at.left : at);
-  if (!made || !ts.isClassLike(made)) return name;
-  const names = lineage(made, oracle).flatMap(({ members }) =>
-    members.map((m) => (m.name ? memberName(m.name) : "")),
-  );
-  return !names.includes(name) && names.includes("@@dispose") ? "[Symbol.dispose]" : name;
-}
+/** What an assignment gives another value to. */
+const placeOf = (node: ts.Node): ts.Expression =>
+  ts.isBinaryExpression(node) ? node.left : (node as ts.Expression);
 
 const isOut = (file: FileAnalysis, { node }: LostStore): boolean =>
   mayLackScope(file.session, node);
@@ -321,32 +288,3 @@ const markOfAssignment = (node: ts.Node): { start: number; end: number } =>
   ts.isBinaryExpression(node)
     ? { start: node.left.getStart(), end: node.left.getEnd() }
     : markOf(node as ts.Expression);
-
-function keepPrevious(
-  { facts }: FileAnalysis,
-  node: ts.Node,
-  variable: string,
-  method: string,
-  nullable: boolean,
-): Fix | null {
-  const statement = node.parent;
-  if (
-    !ts.isBinaryExpression(node) ||
-    !ts.isExpressionStatement(statement) ||
-    slotOf(statement) === "case"
-  )
-    return null;
-  const indent = indentOf(statement),
-    unit = unitOf(node.getSourceFile());
-  const name = new Names(facts, node.getSourceFile()).pick("previous");
-  const lines = [
-    `const ${name} = ${variable};`,
-    statement.getText(),
-    `${name}${nullable ? "?." : method.startsWith("[") ? "" : "."}${method}();`,
-  ];
-  return (fixer) =>
-    fixer.replaceTextRange(
-      [statement.getStart(), statement.getEnd()],
-      `{\n${lines.map((l) => indent + unit + l).join("\n")}\n${indent}}`,
-    );
-}

@@ -15,7 +15,6 @@ import {
   isSetBy,
   leftToBase,
   methodsThatEnd,
-  type Ending,
 } from "../analysis/objects/endings.ts";
 import {
   endlessFields,
@@ -61,8 +60,8 @@ import { movedLists } from "../analysis/objects/moved-lists.ts";
 import { takenFields } from "../analysis/objects/taken-fields.ts";
 import { isUsedThere } from "../analysis/transfer/used-there.ts";
 import { isAsync, memberName, unwrap } from "../analysis/program/syntax.ts";
-import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
-import { lastLine, valuesIn } from "../fix/last-line.ts";
+import { rule, spanOf, type Finding, type Fix, type Suggestion } from "../create-rule.ts";
+import { endingLine, lastLine } from "../fix/last-line.ts";
 import { ended, isAnything, toEnd } from "../owner.ts";
 
 type Id =
@@ -273,7 +272,12 @@ function checkClass(
     const { name } = method.member;
     const mark = method.pauses ? { start: name.getStart(), end: name.getEnd() } : markOf(m.at);
     const messageId = taken.includes(m) ? "unended" : "forgotten";
-    report({ mark, messageId, data, suggest: addLine(method, m, data) });
+    report({
+      mark,
+      messageId,
+      data,
+      suggest: addLine(endingLine(session.oracle, method, m), data),
+    });
     forgotten.add(data.field);
   }
   return forgotten;
@@ -426,24 +430,5 @@ function checkLoops(
 
 type Method = ts.MethodDeclaration & { body: ts.Block };
 
-/** Whether a value is made by a statement of the constructor itself, on every way through it. */
-function isUnconditional(at: ts.Node): boolean {
-  const statement = ts.findAncestor(at, ts.isExpressionStatement);
-  return statement !== undefined && ts.isConstructorDeclaration(statement.parent.parent);
-}
-
-function addLine(ending: Ending, member: Member, data: Record<string, string>): Suggestion<Id>[] {
-  const name = member.owned.owner.dispose.methods[0];
-  if (
-    member.owned.shape === "record" ||
-    name === undefined ||
-    (member.owned.shape === "many" && member.owned.nullable)
-  )
-    return [];
-  const sure = member.inConstructor && !member.owned.nullable && isUnconditional(member.at);
-  const line =
-    member.owned.shape === "many"
-      ? `for (const value of ${valuesIn(member)}) value.${name}();`
-      : `this.${member.name}${sure ? "" : "?"}.${name}();`;
-  return [{ messageId: "addLine", data, fix: lastLine(ending, line) }];
-}
+const addLine = (fix: Fix | null, data: Record<string, string>): Suggestion<Id>[] =>
+  fix ? [{ messageId: "addLine", data, fix }] : [];

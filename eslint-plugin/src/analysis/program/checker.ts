@@ -114,6 +114,32 @@ export class Checker implements Questions {
     const all = type.isUnion() && kind === "object" ? type.types : [type];
     return all.every((t) => (t.flags & kinds[kind]) !== 0);
   }
+  /** Which `using` accepts what an expression gives, promises awaited. */
+  usingKind(node: ts.Node): "using" | "await using" | null {
+    const inner = this.#parts(node);
+    if (inner.every((t) => hasWellKnown(t, "dispose"))) return "using";
+    return inner.every((t) => hasWellKnown(t, "asyncDispose")) ? "await using" : null;
+  }
+  /**
+   * Whether what an expression gives, promises awaited, has a member: `dispose`, or `@@dispose` for
+   * that symbol. Undefined where nobody knows.
+   */
+  hasMember(node: ts.Node, name: string): boolean | undefined {
+    const inner = this.#parts(node);
+    if (inner.some((t) => this.isAny(t))) return undefined;
+    const symbol = name === "@@dispose" || name === "@@asyncDispose" ? name.slice(2) : undefined;
+    return inner.every((t) =>
+      symbol === undefined
+        ? this.#checker.getPropertyOfType(t, name) !== undefined
+        : hasWellKnown(t, symbol as "dispose" | "asyncDispose"),
+    );
+  }
+  #parts(node: ts.Node): ts.Type[] {
+    const type = this.presentTypeAt(node);
+    return (type.isUnion() ? type.types : [type]).map((t) =>
+      t.symbol?.name === "Promise" ? (this.argumentsOf(t)[0] ?? t) : t,
+    );
+  }
   /** The name of what an expression gives, or of what its place wants, null left out. */
   typeName(node: ts.Node, wanted = false): string {
     const type = wanted

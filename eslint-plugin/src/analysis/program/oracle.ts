@@ -8,7 +8,7 @@ import type { CalleeSpecifier, Owner, ResolvedSettings } from "../../owner.ts";
 import { resolveCallee, type Callee } from "./callee.ts";
 import { callsNamed } from "./call-index.ts";
 import { calleeSymbol, ownedByArguments, startsUnowned, type CalledContext } from "./called.ts";
-import { Checker, hasWellKnown } from "./checker.ts";
+import { Checker } from "./checker.ts";
 import {
   annotatedResult,
   boundOf,
@@ -229,13 +229,11 @@ export class Oracle {
 
   /** Whether `using` (or `await using`) accepts the value an expression gives. */
   usingKind(node: ts.Node): "using" | "await using" | null {
-    if (!mayUse(node.getSourceFile())) return null;
-    const type = this.#checker.presentTypeAt(node);
-    const inner = (type.isUnion() ? type.types : [type]).map((t) =>
-      t.symbol?.name === "Promise" ? (this.#checker.argumentsOf(t)[0] ?? t) : t,
-    );
-    if (inner.every((t) => hasWellKnown(t, "dispose"))) return "using";
-    return inner.every((t) => hasWellKnown(t, "asyncDispose")) ? "await using" : null;
+    return mayUse(node.getSourceFile()) ? this.#checker.usingKind(node) : null;
+  }
+  /** Whether what an expression gives has a member; undefined where nobody knows. */
+  hasMember(node: ts.Node, name: string): boolean | undefined {
+    return this.#checker.hasMember(node, name);
   }
 
   /** Whether an expression gives a promise, or anything else with a `then`. */
