@@ -1,6 +1,6 @@
 /**
- * What the cures write where the value may be missing, is one of two, changes places, or is ended by
- * a symbol: each must compile, leave no report, and free nothing of somebody else.
+ * What the cures write where the value may be missing, is one of two, changes places, or is ended
+ * by a symbol: each must compile, leave no report, and free nothing of somebody else.
  */
 import { suite } from "uvu";
 import plugin from "../src/index.ts";
@@ -32,12 +32,15 @@ const tf = 'import * as tf from "@tensorflow/tfjs-core";\n';
 const tenure = 'import type { Tensor } from "tenure";\n';
 
 test("what a variable held before may be missing", () => {
-  const state = `${tf}let state;\nexport function set(x) {\n  state = tf.tensor(x);\n}\nexport const end = () => state?.dispose();`;
+  const state =
+    `${tf}let state;\nexport function set(x) {\n  state = tf.tensor(x);\n}\n` +
+    "export const end = () => state?.dispose();";
   assert.equal(cures("tfjs", state, "file.js"), [
     "{ const previous = state; state = tf.tensor(x); previous?.dispose(); }",
   ]);
   const loop = (before: string): string =>
-    `${tf}export function f(xs: number[]): void {\n${before}\n  for (const x of xs)\n    s = tf.scalar(x);\n  s!.dispose();\n}`;
+    `${tf}export function f(xs: number[]): void {\n${before}\n  for (const x of xs)\n` +
+    "    s = tf.scalar(x);\n  s!.dispose();\n}";
   assert.equal(cures("tfjs", loop("  let s: tf.Tensor;")), []);
   assert.equal(cures("tfjs", loop("  let s: tf.Tensor;\n  s = tf.scalar(0);")), [
     "{ const previous = s; s = tf.scalar(x); previous.dispose(); }",
@@ -78,7 +81,8 @@ test("what has no method to end it is ended by its symbol", () => {
     `class Conn {\n  static async open(): Promise<Conn> { ${wait}; return new Conn(); }\n` +
     `  async [Symbol.asyncDispose](): Promise<void> { ${wait}; }\n` +
     `  async read(): Promise<number> { ${wait}; return 1; }\n}\n` +
-    "export async function one(): Promise<void> { await using c = await Conn.open(); await c.read(); }\n" +
+    "export async function one(): Promise<void> {\n  await using c = await Conn.open();\n" +
+    "  await c.read();\n}\n" +
     "export async function again(): Promise<void> {\n  let f = await Conn.open();\n" +
     "  f = await Conn.open();\n  await f[Symbol.asyncDispose]();\n}\n";
   assert.equal(cures("disposable", connection), [

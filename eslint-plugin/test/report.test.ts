@@ -229,4 +229,34 @@ export default [
   assert.ok(readFileSync(code.at("none-yet.json"), "utf8").includes("Trainer.step"));
 });
 
+test("a baseline keeps what it said of files that were not read", () => {
+  using code = new OldCode();
+  code.write("lib/other.ts", leaky);
+  const write = ["--write-baseline", "tenure-baseline.json"];
+  const kept = (): string[] => {
+    const text = readFileSync(code.at("tenure-baseline.json"), "utf8");
+    return Object.keys((JSON.parse(text) as { files: object }).files);
+  };
+  run(code.folder, ...write);
+  assert.equal(kept(), ["lib/other.ts", "src/train.ts"]);
+  run(code.folder, "src", ...write);
+  assert.equal(kept(), ["lib/other.ts", "src/train.ts"], "another folder");
+  code.write("src/train.ts", `${leaky}\nexport function (`);
+  assert.is(run(code.folder, "--exit-code", ...write).status, 2, "a file that cannot be read");
+  assert.equal(kept(), ["lib/other.ts", "src/train.ts"]);
+  rmSync(code.at("lib"), { recursive: true });
+  run(code.folder, ...write);
+  assert.equal(kept(), ["src/train.ts"], "a file that is gone");
+  const nowhere = run(code.folder, "--write-baseline", "none/x.json");
+  assert.is(nowhere.status, 2);
+  assert.match(nowhere.out, /expected a folder at \S*none, got none; make it, or write elsewhere/);
+});
+
+test("what is named is looked at, a test or a project's folder", () => {
+  using code = new OldCode();
+  code.write("src/a.test.ts", leaky);
+  assert.equal(files(code.report({ paths: ["src/a.test.ts"] })), ["src/a.test.ts"]);
+  assert.equal(files(code.report({ project: "." })), ["src/train.ts"]);
+});
+
 test.run();

@@ -79,7 +79,7 @@ function fillingOf(
   return mayRead || isScript(assignment.getSourceFile()) ? "perhaps" : "unread";
 }
 
-/** Whether a statement before this one, on the way from the declaration, gives the variable a value. */
+/** Whether a statement before this one, after the declaration, gives the variable a value. */
 function isFilledBefore(assignment: ts.Node, { name, parent }: ts.VariableDeclaration): boolean {
   const from = parent.parent.parent;
   const fills = (s: ts.Statement): boolean =>

@@ -3,9 +3,9 @@
  * `npx tenure-lint-report`: prints what leaks in a code base, by file and by function, and writes a
  * baseline file when asked to. Run from a shell; changes no source file.
  */
-import { renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { baselineText } from "../baseline/baseline.ts";
+import { baselineText, parseBaseline, type BaselineLeaks } from "../baseline/baseline.ts";
 import { presetsOf, readCommand, usage, type Command } from "./command-line.ts";
 import type { LeakReport } from "./leak-report.ts";
 import { reportText } from "./report-text.ts";
@@ -22,7 +22,8 @@ async function main(): Promise<number> {
   else process.stdout.write(reportText(report, command.list));
   const baseline = command["write-baseline"];
   if (baseline !== undefined) await write(baseline, report);
-  return command["exit-code"] && report.leaks.length > 0 ? 1 : 0;
+  if (!command["exit-code"]) return 0;
+  return report.unread.length > 0 ? 2 : report.leaks.length > 0 ? 1 : 0;
 }
 
 /** What lints; ESLint is not there where an installer leaves out peers. */
@@ -40,7 +41,8 @@ async function look(command: Command): Promise<LeakReport> {
   const { reportLeaks, reportWithEslint } = await linting();
   const { paths, project, tests = false } = command;
   const folder = process.cwd();
-  if (command.eslint) return reportWithEslint({ folder, paths });
+  if (command.eslint)
+    return reportWithEslint({ folder, paths }, command["write-baseline"] === undefined);
   const presets = presetsOf(command);
   const report = reportLeaks({ folder, paths, project, presets, tests, progress });
   if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
@@ -62,7 +64,12 @@ function progress(done: number, all: number, file: string): void {
 async function write(path: string, report: LeakReport): Promise<void> {
   const { baselineOf } = await linting();
   const file = resolve(path);
-  const leaks = baselineOf(report, process.cwd(), dirname(file));
+  const folder = dirname(file);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(
+      `tenure-lint-report: expected a folder at ${folder}, got none; make it, or write elsewhere`,
+    );
+  const leaks = baselineOf(report, process.cwd(), folder, leaksIn(file));
   const temporary = `${file}.${String(process.pid)}.tmp`;
   try {
     writeFileSync(temporary, baselineText(leaks));
@@ -73,9 +80,21 @@ async function write(path: string, report: LeakReport): Promise<void> {
   }
 }
 
+/** What a baseline file says; nothing where it is not there, or not in today's form. */
+function leaksIn(file: string): BaselineLeaks {
+  if (!existsSync(file)) return {};
+  const leaks = parseBaseline(readFileSync(file, "utf8"));
+  return typeof leaks === "string" ? {} : leaks;
+}
+
 const jsonOf = ({ presets, files, leaks, unread }: LeakReport): string =>
   `${JSON.stringify({ version: 1, presets, files, leaks, unread }, null, 2)}\n`;
 
+// who reads no further than the first lines has seen enough
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
 try {
   process.exitCode = await main();
 } catch (error) {

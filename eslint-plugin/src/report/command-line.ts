@@ -14,12 +14,15 @@ installed, built or minified.
   --preset NAME          ${Object.keys(presets).join(", ")};
                          may be given again (what the code is seen to use)
   --project FILE         only the files of this tsconfig.json
-  --eslint               what the project's own ESLint configuration reports
+  --eslint               what the project's own ESLint configuration reports, without
+                         what its baseline keeps, unless that is written anew
   --tests                look at test files too
   --list                 also print each report with its message
   --json                 print the reports as JSON
-  --write-baseline FILE  also write what was found into a baseline file
-  --exit-code            exit with 1 where anything is found
+  --write-baseline FILE  also write what was found into a baseline file; what it says of
+                         files that are not looked at, or cannot be read, stays
+  --exit-code            exit with 1 where anything is found, with 2 where a file
+                         cannot be read
   --help                 print this
 Exits with 0 whatever it finds, and with 2 where it cannot look.
 `;

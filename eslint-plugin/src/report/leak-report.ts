@@ -35,6 +35,8 @@ export interface LeakReport {
   presets: readonly PresetName[];
   /** How many files were looked at. */
   files: number;
+  /** The whole paths of those that could be read. */
+  read: readonly string[];
   leaks: readonly FoundLeak[];
   /** Files that could not be read, and why. */
   unread: readonly { file: string; reason: string }[];
@@ -56,7 +58,11 @@ export interface ReportRequest {
   progress: (done: number, all: number, file: string) => void;
 }
 
-type Report = Pick<LeakReport, "files"> & { leaks: FoundLeak[]; unread: LeakReport["unread"][0][] };
+type Report = Pick<LeakReport, "files"> & {
+  read: string[];
+  leaks: FoundLeak[];
+  unread: LeakReport["unread"][0][];
+};
 
 /**
  * Lints with the recommended rules.
@@ -69,7 +75,7 @@ export function reportLeaks(request: ReportRequest): LeakReport {
   const scripts = all.filter((file) => !isGenerated(ts.sys.readFile(file) ?? ""));
   const sources = { projects, scripts };
   const presets = request.presets.length > 0 ? request.presets : presetsIn(sources, folder);
-  const report: Report = { files: scripts.length, leaks: [], unread: [] };
+  const report: Report = { files: scripts.length, read: [], leaks: [], unread: [] };
   if (presets.length === 0) return { ...report, presets };
   // ESLint leaves out what lies outside of its folder, and what is named may lie anywhere
   const linter = new Linter({ cwd: parse(folder).root });
@@ -86,21 +92,31 @@ export function reportLeaks(request: ReportRequest): LeakReport {
 }
 
 /**
- * Lints as the project's ESLint configuration says, but for its baseline.
+ * Lints as the project's ESLint configuration says.
  *
+ * @param withBaseline whether what the project's baseline keeps is left out
  * @throws Error where there is no such configuration, or it is wrong
  */
 export async function reportWithEslint(
-  request: Pick<ReportRequest, "folder" | "paths">,
+  { folder, paths }: Pick<ReportRequest, "folder" | "paths">,
+  withBaseline: boolean,
 ): Promise<LeakReport> {
-  const { folder, paths } = request;
-  const all = [{ settings: { tenure: { baseline: null } } }];
+  const all = withBaseline ? [] : [{ settings: { tenure: { baseline: null } } }];
   const eslint = new ESLint({ cwd: folder, overrideConfig: all as never });
-  const results = await eslint.lintFiles(paths.length > 0 ? [...paths] : ["."]);
-  const report: Report = { files: results.length, leaks: [], unread: [] };
+  const results = await lintedBy(eslint, paths.length > 0 ? [...paths] : ["."]);
+  const report: Report = { files: results.length, read: [], leaks: [], unread: [] };
   for (const { filePath, messages, source } of results)
     add(report, folder, filePath, source ?? readFileSync(filePath, "utf8"), messages);
   return { ...report, presets: [] };
+}
+
+async function lintedBy(eslint: ESLint, paths: string[]): Promise<ESLint.LintResult[]> {
+  try {
+    return await eslint.lintFiles(paths);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(`tenure-lint-report: ESLint cannot look: ${message}`, { cause: error });
+  }
 }
 
 /** The files that are asked for. */
@@ -113,7 +129,8 @@ function meant({ folder, paths, project, tests }: ReportRequest): Sources {
   const isBelow = (file: string): boolean =>
     below.length === 0 || below.some((b) => file === b || file.startsWith(`${b}/`));
   const named = found.scripts.filter((file) => project === undefined || isBelow(file));
-  const scripts = named.filter((file) => tests || !isTest(pathFrom(folder, file)));
+  const isAsked = (file: string): boolean => tests || below.includes(file);
+  const scripts = named.filter((file) => isAsked(file) || !isTest(pathFrom(folder, file)));
   if (scripts.length > 0) return { ...found, scripts };
   const where = project ?? (paths.length > 0 ? paths.join(" or ") : folder);
   throw new Error(
@@ -165,6 +182,10 @@ function messagesOf(linter: Linter, text: string, options: object, file: string)
   }
 }
 
+/** Whether a message says that a file could not be read. */
+const isUnread = ({ fatal, messageId }: Message): boolean =>
+  fatal === true || messageId === "setup";
+
 /** Adds what was said of a file; comments in it may speak of rules that are not here. */
 function add(
   report: Report,
@@ -175,13 +196,15 @@ function add(
 ): void {
   const file = pathFrom(folder, path);
   const ours = messages.filter((m) => m.fatal || m.ruleId?.startsWith("tenure/"));
+  if (!ours.some(isUnread)) report.read.push(path);
   if (ours.length === 0) return;
   const isScript = /\.[cm]?[jt]sx?$/.test(file);
   const source = ts.createSourceFile(path, isScript ? text : "", ts.ScriptTarget.Latest, true);
   const starts = ts.createSourceFile("text.ts", text, ts.ScriptTarget.Latest).getLineStarts();
   const at = (line: number, column: number): number => (starts[line - 1] ?? 0) + column - 1;
-  for (const { fatal, ruleId, messageId, message, line, column, ...end } of ours) {
-    if (fatal || messageId === "setup") report.unread.push({ file, reason: message });
+  for (const found of ours) {
+    const { ruleId, message, line, column, ...end } = found;
+    if (isUnread(found)) report.unread.push({ file, reason: message });
     else {
       const start = at(line, column);
       const code = plainCode(text.slice(start, at(end.endLine ?? line, end.endColumn ?? column)));
@@ -192,9 +215,20 @@ function add(
   }
 }
 
-/** The leaks that a baseline file keeps of a report, with paths from the file's folder. */
-export function baselineOf({ leaks }: LeakReport, from: string, to: string): BaselineLeaks {
-  const found: BaselineLeaks = {};
+/**
+ * The leaks that a baseline file keeps of a report, with paths from the file's folder. Of files
+ * that are there and were not read it keeps what it said before.
+ */
+export function baselineOf(
+  { leaks, read }: LeakReport,
+  from: string,
+  to: string,
+  before: BaselineLeaks = {},
+): BaselineLeaks {
+  const known = new Set(read.map((file) => pathFrom(to, file)));
+  const isLeft = ([file]: [string, unknown]): boolean =>
+    !known.has(file) && ts.sys.fileExists(resolve(to, file));
+  const found: BaselineLeaks = Object.fromEntries(Object.entries(before).filter(isLeft));
   for (const leak of leaks) addLeak(found, pathFrom(to, resolve(from, leak.file)), leak.rule, leak);
   return found;
 }

@@ -47,12 +47,14 @@ export function* partsOf({ scripts, projects }: Sources): Generator<Part> {
  * @throws Error where there is none
  */
 export function sourcesOfProject(path: string): Sources {
-  const file = slashed(resolve(path));
+  const given = slashed(resolve(path));
+  const file = ts.sys.directoryExists(given) ? `${given}/tsconfig.json` : given;
   const { error } = ts.readConfigFile(file, (name) => ts.sys.readFile(name));
   if (error)
     throw new Error(
-      `tenure-lint-report: expected a tsconfig.json at ${path}, got ` +
-        `${ts.flattenDiagnosticMessageText(error.messageText, " ")}; name one with --project`,
+      `tenure-lint-report: expected a tsconfig.json at ${path}, got an error: ` +
+        `${ts.flattenDiagnosticMessageText(error.messageText, " ").replace(/\.$/, "")}; name one ` +
+        "with --project",
     );
   const names = [...withReferences([file]).values()].flatMap(({ fileNames }) => fileNames);
   const scripts = names.map(slashed).filter((name) => !isDeclaration(name));

@@ -272,12 +272,8 @@ function checkClass(
     const { name } = method.member;
     const mark = method.pauses ? { start: name.getStart(), end: name.getEnd() } : markOf(m.at);
     const messageId = taken.includes(m) ? "unended" : "forgotten";
-    report({
-      mark,
-      messageId,
-      data,
-      suggest: addLine(endingLine(session.oracle, method, m), data),
-    });
+    const suggest = addLine(endingLine(session.oracle, method, m), data);
+    report({ mark, messageId, data, suggest });
     forgotten.add(data.field);
   }
   return forgotten;
