@@ -100,7 +100,9 @@ Object.assign(plugin.configs, {
   // Tests make short-lived values on purpose; this entry, placed last, silences every rule in them.
   tests: {
     ...config("tests", () => "off"),
-    files: ["**/*.test.ts", "**/*.spec.ts", "**/*_test.ts", "**/test/**/*.ts"],
+    files: ["*.{test,spec}", "*_{test,spec}", "{test,tests,__tests__}/**/*"].map(
+      (path) => `**/${path}.{ts,tsx,mts,cts,js,jsx,mjs,cjs}`,
+    ),
   },
 });
 

@@ -56,34 +56,47 @@ const listOf =
     if (!Array.isArray(value)) return fail(path, "an array", value);
     value.forEach((v, i) => item(v, `${path}[${i}]`));
   };
+const someOf =
+  (item: Check): Check =>
+  (value, path) => {
+    listOf(item)(value, path);
+    if ((value as unknown[]).length === 0) fail(path, "at least one", value);
+  };
 const shape =
   (fields: Record<string, Check>, required: string[] = []): Check =>
   (value, path) => {
     if (!isRecord(value)) return fail(path, "an object", value);
     for (const key of Object.keys(value)) {
-      const check = fields[key];
+      const check = Object.hasOwn(fields, key) ? fields[key] : undefined;
       if (!check)
         throw new SettingsError(
           `settings.tenure${path}: unknown setting "${key}"; known: ` +
             Object.keys(fields).join(", "),
         );
-      check(value[key], `${path}.${key}`);
+      if (value[key] !== undefined) check(value[key], `${path}.${key}`);
     }
-    for (const key of required) if (!(key in value)) fail(`${path}.${key}`, "a value", undefined);
+    for (const key of required)
+      if (value[key] === undefined) fail(`${path}.${key}`, "a value", undefined);
   };
 const either =
   (when: (value: unknown) => boolean, yes: Check, no: Check): Check =>
   (value, path) =>
     (when(value) ? yes : no)(value, path);
 
-const specifier = shape(
-  {
-    from: oneOf("package", "file", "lib"),
-    package: text,
-    path: text,
-    name: either(Array.isArray, listOf(text), text),
-  },
-  ["name"],
+const named = (required: string[]): Check =>
+  shape(
+    {
+      from: oneOf("package", "file", "lib"),
+      package: text,
+      path: text,
+      name: either(Array.isArray, someOf(text), text),
+    },
+    required,
+  );
+const specifier = either(
+  (value) => isRecord(value) && value["from"] === "package",
+  named(["package", "name"]),
+  named(["name"]),
 );
 const callee = either((v) => typeof v === "string", text, specifier);
 const has =
@@ -106,7 +119,7 @@ const ownerShape = shape(
     noun: text,
     types: either(
       Array.isArray,
-      listOf(specifier),
+      someOf(specifier),
       shape({ disposable: oneOf("sync", "async", "any") }, ["disposable"]),
     ),
     brand: listOf(text),
@@ -196,6 +209,10 @@ const root = shape({
   owners: listOf(ownerShape),
 });
 
+/** What is set: `undefined` is as good as nothing. */
+const present = <T extends object>(given: T): T =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T;
+
 /** Fills in the defaults of one owner. */
 export const complete = (owner: OwnerSettings): Owner => ({
   noun: "resource",
@@ -226,7 +243,7 @@ export const complete = (owner: OwnerSettings): Owner => ({
   recorders: [],
   outsideScopes: [],
   policy: "generic",
-  ...owner,
+  ...present(owner),
   untyped: {
     ...{
       globals: [],
@@ -290,6 +307,8 @@ export function resolveSettings(raw: unknown): ResolvedSettings {
   root(settings, "");
   const named = settings.presets ?? (settings.owners ? [] : ["tenure"]);
   const given = [...(settings.owners ?? []), ...named.flatMap((name) => presets[name] ?? [])];
+  if (given.length === 0)
+    fail(".presets", "a preset, or an owner under `owners`", settings.presets);
   const untilExit = settings.untilExit ?? "allowed";
   const owners = given
     .map(complete)

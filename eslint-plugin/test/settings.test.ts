@@ -36,6 +36,14 @@ const wrong: [settings: unknown, message: RegExp][] = [
   ],
   [{ exportedFunctions: true }, /settings\.tenure\.exportedFunctions: expected one of/],
   [{ untilExit: true }, /settings\.tenure\.untilExit: expected one of "allowed", "reported"/],
+  [{ presets: [] }, /settings\.tenure\.presets: expected a preset, or an owner .*, got \[\]/],
+  [{ owners: [] }, /settings\.tenure\.presets: expected a preset, or an owner/],
+  [{ toString: 1 }, /settings\.tenure: unknown setting "toString"/],
+  [{ owners: [{ types: [] }] }, /owners\[0\]\.types: expected at least one, got \[\]/],
+  [
+    { owners: [{ types: [{ from: "package", name: ["H"] }] }] },
+    /owners\[0\]\.types\[0\]\.package: expected a value, got undefined/,
+  ],
   [{ owners: {} }, /settings\.tenure\.owners: expected an array, got \{\}/],
   [{ owners: [{}] }, /settings\.tenure\.owners\[0\]\.types: expected a value, got undefined/],
   [
@@ -44,20 +52,20 @@ const wrong: [settings: unknown, message: RegExp][] = [
   ],
   [{ owners: [{ types: [{ package: "x" }] }] }, /owners\[0\]\.types\[0\]\.name: expected a value/],
   [
-    { owners: [{ types: [], calls: "new" }] },
+    { owners: [{ types: [{ name: "T" }], calls: "new" }] },
     /owners\[0\]\.calls: expected one of "fresh", "identity", "unknown", got "new"/,
   ],
   [
-    { owners: [{ types: [], takes: [{ callee: "f", args: [-1] }] }] },
+    { owners: [{ types: [{ name: "T" }], takes: [{ callee: "f", args: [-1] }] }] },
     /owners\[0\]\.takes\[0\]\.args\[0\]: expected an argument position/,
   ],
   [
-    { owners: [{ types: [], scopes: [{ begin: "a" }] }] },
+    { owners: [{ types: [{ name: "T" }], scopes: [{ begin: "a" }] }] },
     /owners\[0\]\.scopes\[0\]\.end: expected a value/,
   ],
-  [{ owners: [{ types: [], scopes: [{ calee: "a" }] }] }, /unknown setting "calee"/],
+  [{ owners: [{ types: [{ name: "T" }], scopes: [{ calee: "a" }] }] }, /unknown setting "calee"/],
   [
-    { owners: [{ types: [], dispose: { method: ["free"] } }] },
+    { owners: [{ types: [{ name: "T" }], dispose: { method: ["free"] } }] },
     /unknown setting "method"; known: methods, functions/,
   ],
   [
@@ -100,6 +108,13 @@ test("objects that say the same are the same settings, and wrong ones never", ()
   assert.is.not(workspace.settings({ presets: ["webgpu"] }), first);
   // as text it is the same as the first
   assert.throws(() => workspace.settings({ presets: ["tfjs"], preset: undefined }), /"preset"/);
+});
+
+test("undefined is as good as nothing", () => {
+  const { owners } = resolveSettings({ presets: undefined, untilExit: undefined });
+  assert.equal(owners, resolveSettings(undefined).owners);
+  const owner = { types: [{ name: "T" }], calls: undefined };
+  assert.is(resolveSettings({ owners: [owner] }).owners[0]?.calls, "fresh");
 });
 
 test.run();
