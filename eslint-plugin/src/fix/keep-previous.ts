@@ -5,7 +5,7 @@
 import ts from "typescript";
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import type { Owned } from "../analysis/program/oracle.ts";
-import { isScript, unwrap, within } from "../analysis/program/syntax.ts";
+import { isScript, unwrap, valuesOf, within } from "../analysis/program/syntax.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import type { Fix } from "../create-rule.ts";
 import { endingOf, asCall } from "./ending.ts";
@@ -26,7 +26,7 @@ export function keepPrevious(
     slotOf(statement) === "case"
   )
     return null;
-  if (isSwap(node)) return null; // what it held has another name by then
+  if (isMoved(node, held)) return null; // what it held has another name by then
   const isPart = variable !== held.getText(); // a field of a record
   const [member = "dispose"] = owned.owner.dispose.methods;
   const typed = endingOf(session.oracle, held, owned.owner);
@@ -48,12 +48,13 @@ export function keepPrevious(
     );
 }
 
-/** `[a, b] = [b, a]`, `s = { a: s.b }`: what is assigned takes out of what it is assigned to. */
-function isSwap({ left, right }: ts.BinaryExpression): boolean {
-  const bare = unwrap(left);
-  return ts.isArrayLiteralExpression(bare) || ts.isObjectLiteralExpression(bare)
-    ? ts.isArrayLiteralExpression(unwrap(right)) || ts.isObjectLiteralExpression(unwrap(right))
-    : false;
+/** `[a, b] = [b, x]`: what `b` held goes on as `a`. */
+function isMoved({ right }: ts.BinaryExpression, held: ts.Expression): boolean {
+  const value = unwrap(right);
+  return (
+    (ts.isArrayLiteralExpression(value) || ts.isObjectLiteralExpression(value)) &&
+    valuesOf(value).some((v) => v.getText() === held.getText())
+  );
 }
 
 /**
