@@ -98,4 +98,22 @@ test("what has no method to end it is ended by its symbol", () => {
   assert.equal(cures("disposable", field), ["this.g[Symbol.dispose]();"]);
 });
 
+test("what a scope frees is moved out of it, in a list or a record too", () => {
+  const gives = (type: string, body: string): string =>
+    'import { newDisposeScope, type Tensor } from "tenure";\n' +
+    `export function f(x: Tensor): ${type} {\n  using scope = newDisposeScope();\n${body}\n}\n`;
+  assert.equal(cures("tenure", gives("Tensor[]", "  return [x.neg()];")), [
+    "return [x.neg().moveToOuter()];",
+    "return [x.neg().detachFromScope()];",
+  ]);
+  assert.equal(cures("tenure", gives("{ a: Tensor }", "  const a = x.neg();\n  return { a };")), [
+    "return { a: a.moveToOuter() };",
+    "return { a: a.detachFromScope() };",
+  ]);
+  const moved = "  const a = x.neg();\n  a.moveToOuter();\n  return { a };";
+  assert.equal(cures("tenure", gives("{ a: Tensor }", moved)), []);
+  const size = "  const a = x.neg();\n  return [a.size];";
+  assert.equal(cures("tenure", gives("number[]", size)), []);
+});
+
 test.run();

@@ -53,10 +53,13 @@ export const noEscapeFromScope = rule<Id, Record<string, never>>({
 function cures(file: FileAnalysis, { at, how, owned }: Escape): Suggestion<Id>[] {
   const { keep } = owned.owner;
   if (owned.shape !== "one" || !ts.isExpression(at)) return [];
+  // `{ a }` becomes `{ a: a.moveToOuter() }`
+  const label = ts.isShorthandPropertyAssignment(at.parent) ? at.getText() : null;
+  const written = (text: string): string => (label === null ? text : `: ${label}${text}`);
   const append =
     (text: string): Fix =>
     (fixer) =>
-      fixer.insertTextAfterRange([at.getStart(), at.getEnd()], text);
+      fixer.insertTextAfterRange([at.getStart(), at.getEnd()], written(text));
   const found: Suggestion<Id>[] = [];
   if (keep.methods.includes("moveToOuter"))
     found.push({ messageId: "moveToOuter", fix: append(".moveToOuter()") });
@@ -71,7 +74,10 @@ function cures(file: FileAnalysis, { at, how, owned }: Escape): Suggestion<Id>[]
       messageId: "keep",
       fix: apply([
         ...keeper.edits,
-        { start: at.getStart(), end: at.getEnd(), text: `${keeper.local}(${at.getText()})` },
+        {
+          ...{ start: at.getStart(), end: at.getEnd() },
+          text: `${label === null ? "" : `${label}: `}${keeper.local}(${at.getText()})`,
+        },
       ]),
     });
   return found;

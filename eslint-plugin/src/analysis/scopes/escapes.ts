@@ -84,7 +84,7 @@ function unnamed(session: Session, value: FreshValue): Escape | null {
   if (!scope || leaves(session, node, owned, scope)) return null;
   const way =
     outcome === "returned"
-      ? returned(scope, fate.node, fate.literal)
+      ? returned(scope, fate.node)
       : outcome === "assigned"
         ? assigned(session, scope, fate.node)
         : fate.kind === "argument" && pushed(session, scope, fate.node);
@@ -95,8 +95,8 @@ function unnamed(session: Session, value: FreshValue): Escape | null {
  * `return t` from a scope that does not move its result out. A callback's `return`, as in
  * `noGrad(() => { …; return t; })`, stays inside.
  */
-const returned = (scope: OpenScope, node: ts.Node, literal: unknown): Way | null =>
-  scope.movesResultOut || literal || !ts.isReturnStatement(node) || !endsIn(node, scope.region)
+const returned = (scope: OpenScope, node: ts.Node): Way | null =>
+  scope.movesResultOut || !ts.isReturnStatement(node) || !endsIn(node, scope.region)
     ? null
     : { how: "returned", name: "" };
 
@@ -181,7 +181,7 @@ function wayOf(session: Session, scope: OpenScope, node: ts.Node, owned: Owned):
   if (!ts.isIdentifier(node)) return null;
   const { effect, fate } = session.transfer(node);
   if (owned.shape !== "one" && effect !== "returns") return null;
-  if (effect === "returns") return returned(scope, node.parent, fate.literal);
+  if (effect === "returns") return returned(scope, fate.node);
   if (fate.literal || fate.conditional) return null;
   if (fate.kind === "assigned" && (effect === "aliases" || effect === "stores"))
     return assigned(session, scope, fate.node);
