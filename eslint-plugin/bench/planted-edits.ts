@@ -30,6 +30,7 @@ export const lots: readonly (readonly string[])[] = [
   ["lichen", "tidegauge", "synth", "kiln", "qubits", "beehive"],
   ["tiles", "selfplay", "dayahead"],
   ["beamline", "nowcast", "glide"],
+  ["wayfinder", "loom", "limelight"],
 ];
 
 /** A planted leak. */
