@@ -116,4 +116,16 @@ test("what a scope frees is moved out of it, in a list or a record too", () => {
   assert.equal(cures("tenure", gives("number[]", size)), []);
 });
 
+test("`using` of a parameter ends it with the block, not before", () => {
+  const code =
+    'import type { Tensor } from "tenure";\n' +
+    "export function f(frame: Tensor): number {\n  using handed = frame;\n" +
+    "  using twice = frame.mul(2);\n  return handed.size + twice.size;\n}\n";
+  const found = lint(code, { rules: plugin.configs.recommended.rules });
+  assert.equal(
+    found.map((m) => m.ruleId),
+    ["tenure/no-dispose-parameter"],
+  );
+});
+
 test.run();

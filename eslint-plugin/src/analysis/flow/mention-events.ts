@@ -365,8 +365,9 @@ function aliases(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): voi
   }
   if (!target || fate.conditional) return frame.all(cell, "escape", node, declaration);
   if (target.kind === "using") {
-    const kind = cell.kind === "parameter" ? "dispose" : "escape";
-    return frame.all(cell, kind, node, declaration);
+    frame.all(cell, cell.kind === "parameter" ? "dispose" : "escape", node, declaration);
+    // it ends with its block, and not here
+    return frame.later(declaration, { kind: "set", cell, to: "unknown", node: declaration });
   }
   link(frame, cell, target, declaration);
 }
