@@ -70,6 +70,9 @@ test("values that change places are not lost", () => {
     lint(code, { rules: plugin.configs.recommended.rules }).map((m) => m.message);
   assert.equal(messages(swap("[y, z] = [z, y];")), []);
   assert.equal(messages(swap("({ y, z } = { y: z, z: y });")), []);
+  const fresh = swap("y.dispose();\n  z.dispose();\n  ({ y, z } = { y: x.exp(), z: x.sin() });");
+  const lost = messages(fresh.replace(ends(["y", "z"]), "  void [y.size, z.size];\n"));
+  assert.ok(lost.length > 0, "what such a pattern takes is still followed");
   assert.equal(messages(record("s = { a: s.b, b: s.a };")), []);
   assert.equal(messages(record("s.b.dispose();\n  s = { a: s.a, b: x.exp() };")), []);
   assert.equal(messages(record("s = { a: s.b, b: x.exp() };")).length, 1, "one is lost");
@@ -96,6 +99,31 @@ test("what has no method to end it is ended by its symbol", () => {
     "  [Symbol.dispose](): void {\n    this.f[Symbol.dispose]();\n  }\n" +
     "  read(): number { return this.f.read() + this.g.read(); }\n}\n";
   assert.equal(cures("disposable", field), ["this.g[Symbol.dispose]();"]);
+  const pool = (body: string): string =>
+    "class Handle { read(): number { return 1; } [Symbol.dispose](): void { console.log(1); } }\n" +
+    "export function use(): void { using f = new Handle(); f.read(); }\n" +
+    "export class Pool {\n  all: Handle[];\n  one: Handle;\n  constructor() {\n" +
+    "    this.all = [new Handle(), new Handle()];\n    this.one = new Handle();\n  }\n" +
+    "  get size(): number { return this.all.length + this.one.read(); }\n" +
+    `  [Symbol.dispose](): void {\n    this.one[Symbol.dispose]();\n${body}  }\n}\n`;
+  assert.equal(cures("disposable", pool("")), [
+    "for (const value of this.all.values()) value[Symbol.dispose]();",
+  ]);
+  const emptied = (body: string): string =>
+    "class Handle { read(): number { return 1; } [Symbol.dispose](): void { console.log(1); } }\n" +
+    "export function use(): void { using f = new Handle(); f.read(); }\n" +
+    "export function f(): number {\n  const all = [new Handle(), new Handle()];\n" +
+    `  const n = all.length;\n${body}  return n;\n}\n`;
+  assert.equal(cures("disposable", emptied("  all.length = 0;\n")), [
+    "for (const value of all) value[Symbol.dispose]();",
+  ]);
+  const rest = "  for (const h of all) h[Symbol.dispose]();\n";
+  assert.equal(cures("disposable", emptied(`  all.pop();\n${rest}`)), [
+    "all.pop()?.[Symbol.dispose]();",
+  ]);
+  assert.equal(cures("disposable", pool("    for (const h of this.all);\n")), [
+    "for (const h of this.all) h[Symbol.dispose]();",
+  ]);
 });
 
 test("what a scope frees is moved out of it, in a list or a record too", () => {

@@ -7,6 +7,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { suite } from "uvu";
+import plugin from "../src/index.ts";
 import { readCommand, usage } from "../src/report/command-line.ts";
 import { Ignored } from "../src/report/ignored.ts";
 import { partsOf } from "../src/report/programs.ts";
@@ -250,6 +251,26 @@ test("a baseline keeps what it said of files that were not read", () => {
   const nowhere = run(code.folder, "--write-baseline", "none/x.json");
   assert.is(nowhere.status, 2);
   assert.match(nowhere.out, /expected a folder at \S*none, got none; make it, or write elsewhere/);
+});
+
+test("the configuration for tests silences what the report leaves out", async () => {
+  using code = new OldCode();
+  const { ESLint } = await import("eslint");
+  const { recommended, tests } = plugin.configs;
+  const all = [{ ...recommended, files: ["**/*.{ts,tsx,mts,js}"] }, tests];
+  const eslint = new ESLint({
+    ...{ cwd: code.folder, overrideConfigFile: true, overrideConfig: all as never },
+  });
+  const paths = ["a.test.ts", "b.spec.tsx", "c_test.mts", "d.test.js", "test/e.ts", "tests/f.ts"];
+  for (const path of [...paths, "__tests__/g.ts", "src/tests/h.ts", "src/testing.ts"]) {
+    code.write(path, leaky);
+    const config = (await eslint.calculateConfigForFile(code.at(path))) as {
+      rules: Record<string, [number]>;
+    };
+    const isSilent = config.rules["tenure/no-leaked-temporary"]?.[0] === 0;
+    const isLeftOut = !files(code.report()).includes(path);
+    assert.equal([path, isSilent, isLeftOut], [path, isLeftOut, path !== "src/testing.ts"]);
+  }
 });
 
 test("what is named is looked at, a test or a project's folder", () => {

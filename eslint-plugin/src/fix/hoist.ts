@@ -7,7 +7,7 @@ import ts from "typescript";
 import type { Fix } from "../create-rule.ts";
 import type { FreshValue } from "../analysis/fresh/consume.ts";
 import type { Session } from "../analysis/session.ts";
-import { isScript, someWithin } from "../analysis/program/syntax.ts";
+import { isScript, someWithin, shortCircuits } from "../analysis/program/syntax.ts";
 import {
   contains,
   indentOf,
@@ -233,9 +233,7 @@ function evaluatedOnce(node: ts.Expression, root: ts.Expression): boolean {
   return true;
 }
 const lazyOperators = new Set([
-  ts.SyntaxKind.AmpersandAmpersandToken,
-  ts.SyntaxKind.BarBarToken,
-  ts.SyntaxKind.QuestionQuestionToken,
+  ...shortCircuits,
   ts.SyntaxKind.AmpersandAmpersandEqualsToken,
   ts.SyntaxKind.BarBarEqualsToken,
   ts.SyntaxKind.QuestionQuestionEqualsToken,

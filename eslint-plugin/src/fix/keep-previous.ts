@@ -8,7 +8,7 @@ import type { Owned } from "../analysis/program/oracle.ts";
 import { isScript, unwrap, valuesOf, within } from "../analysis/program/syntax.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
 import type { Fix } from "../create-rule.ts";
-import { endingOf, asCall } from "./ending.ts";
+import { asCall, endCallOf } from "./end-call.ts";
 import { indentOf, Names, slotOf, unitOf } from "./text.ts";
 
 /** Ends what a place held, after the assignment; null where that does not fit. */
@@ -29,7 +29,7 @@ export function keepPrevious(
   if (isMoved(node, held)) return null; // what it held has another name by then
   const isPart = variable !== held.getText(); // a field of a record
   const [member = "dispose"] = owned.owner.dispose.methods;
-  const typed = endingOf(session.oracle, held, owned.owner);
+  const typed = endCallOf(session.oracle, held, owned);
   const ending = isPart ? { member, waits: false } : typed;
   const filled = owned.nullable ? "perhaps" : fillingOf(session, node, held);
   if (!ending || filled === "unread") return null;

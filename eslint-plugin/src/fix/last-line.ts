@@ -8,7 +8,7 @@ import type { Member } from "../analysis/objects/members.ts";
 import { within } from "../analysis/program/syntax.ts";
 import type { Oracle } from "../analysis/program/oracle.ts";
 import type { Fix } from "../create-rule.ts";
-import { asCall, endingOf } from "./ending.ts";
+import { asCall, endCallOf } from "./end-call.ts";
 import { indentOf, unitOf } from "./text.ts";
 
 /** What gives the values of a list or a table: a record by keys has no `values()`. */
@@ -30,14 +30,16 @@ export function lastLine({ member: method, body }: Ending, line: string): Fix {
 /** Ends what a field holds at the end of a method; null where nothing can be typed that does. */
 export function endingLine(oracle: Oracle, method: Ending, field: Member): Fix | null {
   const { owned, at } = field;
-  const { shape, nullable, owner } = owned;
+  const { shape, nullable } = owned;
   if (shape === "record" || (shape === "many" && nullable)) return null;
-  const [member = "dispose"] = owner.dispose.methods;
-  if (shape === "many")
-    return lastLine(method, `for (const value of ${valuesIn(field)}) value.${member}();`);
-  const ending = endingOf(oracle, at, owner, method.member);
+  const end = endCallOf(oracle, at, owned, method.member);
+  if (!end) return null;
   const sure = field.inConstructor && !nullable && isUnconditional(at);
-  return ending && lastLine(method, `${asCall(`this.${field.name}`, ending, sure)};`);
+  const line =
+    shape === "many"
+      ? `for (const value of ${valuesIn(field)}) ${asCall("value", end, true)};`
+      : `${asCall(`this.${field.name}`, end, sure)};`;
+  return lastLine(method, line);
 }
 
 /** Whether a value is made by a statement of the constructor itself, on every way through it. */

@@ -17,6 +17,7 @@ import { unwrap } from "../analysis/program/syntax.ts";
 import { unreachedOf, type Unreached } from "../analysis/lists/unreached.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
 import { nameAndDispose } from "../fix/name-rest.ts";
+import { asCall, endCallOf, type EndCall } from "../fix/end-call.ts";
 import { indentOf, slotOf } from "../fix/text.ts";
 import { wrapInScope } from "../fix/wrap.ts";
 import { ended, isHolder, toEnd } from "../owner.ts";
@@ -182,52 +183,44 @@ const wordsOf = ({ owner }: Owned): Record<"noun" | "end" | "ended", string> => 
   ended: ended(owner),
 });
 
-function removed({ settings }: Session, removal: Removal): Finding<Id> {
-  const { owned } = removal;
-  const finding = removedWith(removal);
+function removed(session: Session, removal: Removal): Finding<Id> {
+  const { kind, node, container, owned } = removal;
+  const mark = ts.isCallExpression(node) ? markOf(node) : spanOf(node);
+  const name = kind === "popped" ? labelOf(node) : container.getText();
+  const messageId = kind === "cut" ? "shortened" : kind;
   // an object may be ended by its symbol alone, a record has no end of its own
-  return isHolder(owned.owner, settings) || (owned.shape === "many" && owned.each)
-    ? { ...finding, suggest: [] }
-    : finding;
+  const isWhole = isHolder(owned.owner, session.settings) || (owned.shape === "many" && owned.each);
+  const each: Owned = { ...owned, shape: "many" };
+  const call = isWhole ? null : endCallOf(session.oracle, container, each);
+  const suggest = call ? curesOf(removal, call) : [];
+  return { mark, messageId, data: { ...wordsOf(owned), name }, suggest };
 }
 
-function removedWith({ kind, node, container, reached, owned }: Removal): Finding<Id> {
-  const words = wordsOf(owned);
-  const method = owned.owner.dispose.methods[0] ?? "dispose";
-  const splice = ts.isCallExpression(node) && labelOf(node).startsWith("splice(");
-  const end = splice ? `.forEach((value) => { value.${method}(); })` : `?.${method}()`;
-  const mark = ts.isCallExpression(node) ? markOf(node) : spanOf(node);
+function curesOf({ kind, node, reached }: Removal, call: EndCall): Suggestion<Id>[] {
   switch (kind) {
     case "deleted":
-      return {
-        mark,
-        messageId: "deleted",
-        data: words,
-        suggest: before(node, "disposeFirst", `${reached}?.${method}();`),
-      };
+      return before(node, "disposeFirst", `${asCall(reached, call, false)};`);
     case "cleared":
-      return {
-        mark,
-        messageId: "cleared",
-        data: { ...words, name: container.getText() },
-        suggest: before(node, "disposeAll", `for (const value of ${reached}) value.${method}();`),
-      };
+      return before(
+        node,
+        "disposeAll",
+        `for (const value of ${reached}) ${asCall("value", call, true)};`,
+      );
     case "cut":
-      return { mark, messageId: "shortened", data: { ...words, name: container.getText() } };
-    case "popped":
-      if (fateOf(node).kind !== "dropped")
-        return { mark, messageId: "popped", data: { ...words, name: labelOf(node) } };
-      return {
-        mark,
-        messageId: "popped",
-        data: { ...words, name: labelOf(node) },
-        suggest: [
-          {
-            messageId: "disposeFirst",
-            fix: (fixer) => fixer.insertTextAfterRange([node.getStart(), node.getEnd()], end),
-          },
-        ],
-      };
+      return [];
+    case "popped": {
+      if (fateOf(node).kind !== "dropped" || call.waits) return [];
+      const isSplice = labelOf(node).startsWith("splice(");
+      const end = isSplice
+        ? `.forEach((value) => { ${asCall("value", call, true)}; })`
+        : asCall("", call, false);
+      return [
+        {
+          messageId: "disposeFirst",
+          fix: (fixer) => fixer.insertTextAfterRange([node.getStart(), node.getEnd()], end),
+        },
+      ];
+    }
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import type { FileAnalysis } from "../analysis/analyse.ts";
 import { labelOf, markOf } from "../analysis/fresh/consume.ts";
+import { shortCircuits } from "../analysis/program/syntax.ts";
 import { rule, type Suggestion } from "../create-rule.ts";
 import { indentOf, nameOfValue, Names, slotOf, statementOf, unitOf } from "../fix/text.ts";
 import ts from "typescript";
@@ -111,18 +112,12 @@ function dropped(file: FileAnalysis, node: ts.Expression, top: ts.Expression): t
   for (let at: ts.Expression = node; at !== top; at = at.parent as ts.Expression) {
     const { parent } = at;
     const isEither =
-      (ts.isBinaryExpression(parent) && isChoice(parent.operatorToken.kind)) ||
+      (ts.isBinaryExpression(parent) && shortCircuits.has(parent.operatorToken.kind)) ||
       (ts.isConditionalExpression(parent) && file.session.freshness(parent) !== "fresh");
     if (isEither) return at;
   }
   return top;
 }
-
-/** `a && b`, `a || b`, `a ?? b` */
-const isChoice = (kind: ts.SyntaxKind): boolean =>
-  kind === ts.SyntaxKind.AmpersandAmpersandToken ||
-  kind === ts.SyntaxKind.BarBarToken ||
-  kind === ts.SyntaxKind.QuestionQuestionToken;
 
 /** `a, b` */
 const isList = (node: ts.Node): boolean =>

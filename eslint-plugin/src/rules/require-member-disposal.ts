@@ -61,6 +61,7 @@ import { takenFields } from "../analysis/objects/taken-fields.ts";
 import { isUsedThere } from "../analysis/transfer/used-there.ts";
 import { isAsync, memberName, unwrap } from "../analysis/program/syntax.ts";
 import { rule, spanOf, type Finding, type Fix, type Suggestion } from "../create-rule.ts";
+import { asCall, endCallOf } from "../fix/end-call.ts";
 import { endingLine, lastLine } from "../fix/last-line.ts";
 import { ended, isAnything, toEnd } from "../owner.ts";
 
@@ -400,26 +401,24 @@ function checkLoops(
   for (const { loop, field } of emptyLoops(node)) {
     const value = forgotten.has(field) ? undefined : loopValue(file.session, loop);
     if (!value) continue;
-    const { owner } = value.owned;
-    const name = owner.dispose.methods[0];
+    const { name, owned } = value;
+    const call = owned.shape === "one" ? endCallOf(file.session.oracle, name, owned) : null;
+    const { pos, end } = loop.statement;
+    const start = loop.statement.getStart();
+    const text = call && `${start === pos ? " " : ""}${asCall(name.text, call, true)};`;
     report({
       mark: { start: loop.initializer.getStart(), end: loop.expression.getEnd() },
       messageId: "emptyLoop",
       data: { field },
-      suggest:
-        name === undefined || value.owned.shape !== "one"
-          ? []
-          : [
-              {
-                messageId: "fillLoop",
-                data: {},
-                fix: (fixer) =>
-                  fixer.replaceTextRange(
-                    [loop.statement.getStart(), loop.statement.getEnd()],
-                    `${value.name}.${name}();`,
-                  ),
-              },
-            ],
+      suggest: text
+        ? [
+            {
+              messageId: "fillLoop",
+              data: {},
+              fix: (fixer) => fixer.replaceTextRange([start, end], text),
+            },
+          ]
+        : [],
     });
   }
 }

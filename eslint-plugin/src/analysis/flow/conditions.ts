@@ -4,6 +4,7 @@
  * node of the segment and the first of its successor do. Used by `flow.ts`.
  */
 import ts from "typescript";
+import { shortCircuits } from "../program/syntax.ts";
 import type { Cell } from "./cells.ts";
 import type { Segment, Site } from "./events.ts";
 import type { Answer } from "./variants.ts";
@@ -94,11 +95,7 @@ export function isEndedInTry({ first }: Segment, cell: Cell): boolean {
 }
 
 const isLogical = (node: ts.BinaryExpression): boolean =>
-  [
-    ts.SyntaxKind.AmpersandAmpersandToken,
-    ts.SyntaxKind.BarBarToken,
-    ts.SyntaxKind.QuestionQuestionToken,
-  ].includes(node.operatorToken.kind);
+  shortCircuits.has(node.operatorToken.kind);
 
 /** Which way a fork went, told by the first node of the segment it led to. */
 function polarity(

@@ -365,7 +365,8 @@ function aliases(frame: Frame, cell: Cell, node: ts.Expression, fate: Fate): voi
   }
   if (!target || fate.conditional) return frame.all(cell, "escape", node, declaration);
   if (target.kind === "using") {
-    frame.all(cell, cell.kind === "parameter" ? "dispose" : "escape", node, declaration);
+    if (cell.kind !== "parameter") return frame.all(cell, "escape", node, declaration);
+    frame.all(cell, "dispose", node, declaration);
     // it ends with its block, and not here
     return frame.later(declaration, { kind: "set", cell, to: "unknown", node: declaration });
   }

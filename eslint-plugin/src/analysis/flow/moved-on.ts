@@ -6,19 +6,14 @@ import ts from "typescript";
 import { unwrap, valuesOf } from "../program/syntax.ts";
 import type { Cell } from "./cells.ts";
 import type { Frame } from "./events.ts";
+import { partGiven } from "./gathers.ts";
 
-/** Lets go of what the elements of a literal name; whether the value is a literal. */
-export function moveOn(
-  frame: Frame,
-  value: ts.Expression,
-  node: ts.Node,
-): value is ts.ArrayLiteralExpression | ts.ObjectLiteralExpression {
+/** Lets go of what the elements of a literal name; whether there are such. */
+export function moveOn(frame: Frame, value: ts.Expression, node: ts.Node): boolean {
   if (!ts.isArrayLiteralExpression(value) && !ts.isObjectLiteralExpression(value)) return false;
-  for (const element of valuesOf(value)) {
-    const moved = cellNamed(frame, element);
-    if (moved) frame.all(moved, "escape", node);
-  }
-  return true;
+  const moved = valuesOf(value).flatMap((element) => cellNamed(frame, element) ?? []);
+  for (const cell of moved) frame.all(cell, "escape", node);
+  return moved.length > 0;
 }
 
 /** Whether an assignment gives a record what other fields of it have; nobody follows that on. */
@@ -26,21 +21,17 @@ export function changesPlaces(frame: Frame, record: Cell, node: ts.BinaryExpress
   const { fields } = record;
   const value = unwrap(node.right);
   if (!fields || !ts.isObjectLiteralExpression(value)) return false;
-  const own = new Set(fields.values());
-  const moved = value.properties.flatMap((property) => {
-    const given = ts.isPropertyAssignment(property) && cellNamed(frame, property.initializer);
-    return given && own.has(given) && property.name?.getText() !== nameOf(given, fields)
-      ? [given]
-      : [];
+  const own = [...fields.values()];
+  const moved = [...fields].flatMap(([name, field]) => {
+    const part = partGiven(value, name);
+    const given = part && cellNamed(frame, part);
+    return given && given !== field && own.includes(given) ? [given] : [];
   });
   if (moved.length === 0) return false;
   for (const field of moved) frame.all(field, "escape", node);
   for (const field of own) frame.set(field, "unknown", node);
   return true;
 }
-
-const nameOf = (field: Cell, fields: ReadonlyMap<string, Cell>): string | undefined =>
-  [...fields].find(([, cell]) => cell === field)?.[0];
 
 /** The cell of `x`, or of the `x` in a local record. */
 export function cellNamed(frame: Frame, value: ts.Expression): Cell | undefined {

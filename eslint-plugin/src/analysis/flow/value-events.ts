@@ -311,8 +311,9 @@ function assignPattern(
   node: ts.BinaryExpression,
 ): void {
   const bare = unwrap(node.right);
-  const isLiteral = moveOn(frame, bare, node);
-  const fresh = session.freshness(node.right) === "fresh" && !isLiteral;
+  const isMoved = moveOn(frame, bare, node);
+  const isList = ts.isArrayLiteralExpression(bare);
+  const fresh = session.freshness(node.right) === "fresh" && !isList && !isMoved;
   const fields = ts.isIdentifier(bare) ? frame.cells.at(bare)?.fields : undefined;
   const names = fields && unpackedNames(left);
   for (const [name, id] of names ?? []) {

@@ -395,13 +395,14 @@ function walkedField(node: ts.Node): string | undefined {
 export function loopValue(
   session: Session,
   { initializer }: ts.ForOfStatement,
-): { name: string; owned: Owned } | undefined {
+): { name: ts.Identifier; owned: Owned } | undefined {
   if (!ts.isVariableDeclarationList(initializer)) return undefined;
   let name: ts.Node | undefined = initializer.declarations[0]?.name;
   if (name && ts.isArrayBindingPattern(name)) {
     const last = name.elements[name.elements.length - 1];
     name = last && ts.isBindingElement(last) ? last.name : undefined;
   }
-  const owned = name && ts.isIdentifier(name) ? session.oracle.ownedAt(name) : null;
-  return name && owned ? { name: name.getText(), owned } : undefined;
+  if (!name || !ts.isIdentifier(name)) return undefined;
+  const owned = session.oracle.ownedAt(name);
+  return owned ? { name, owned } : undefined;
 }

@@ -116,29 +116,33 @@ export class Checker implements Questions {
   }
   /** Which `using` accepts what an expression gives, promises awaited. */
   usingKind(node: ts.Node): "using" | "await using" | null {
-    const inner = this.#parts(node);
-    if (inner.every((t) => hasWellKnown(t, "dispose"))) return "using";
-    return inner.every((t) => hasWellKnown(t, "asyncDispose")) ? "await using" : null;
+    const parts = this.#partsOf(node);
+    if (parts.every((t) => hasWellKnown(t, "dispose"))) return "using";
+    return parts.every((t) => hasWellKnown(t, "asyncDispose")) ? "await using" : null;
   }
   /**
    * Whether what an expression gives, promises awaited, has a member: `dispose`, or `@@dispose` for
-   * that symbol. Undefined where nobody knows.
+   * that symbol. With `each`, what a list or table holds. Undefined where nobody knows.
    */
-  hasMember(node: ts.Node, name: string): boolean | undefined {
-    const inner = this.#parts(node);
-    if (inner.some((t) => this.isAny(t))) return undefined;
-    const symbol = name === "@@dispose" || name === "@@asyncDispose" ? name.slice(2) : undefined;
-    return inner.every((t) =>
-      symbol === undefined
-        ? this.#checker.getPropertyOfType(t, name) !== undefined
-        : hasWellKnown(t, symbol as "dispose" | "asyncDispose"),
+  hasMember(node: ts.Node, name: string, each: boolean): boolean | undefined {
+    const parts = this.#partsOf(node).map((t) => (each ? this.#elementOf(t) : t));
+    if (parts.some((t) => this.isAny(t))) return undefined;
+    return parts.every((t) =>
+      name === "@@dispose" || name === "@@asyncDispose"
+        ? hasWellKnown(t, name === "@@dispose" ? "dispose" : "asyncDispose")
+        : this.#checker.getPropertyOfType(t, name) !== undefined,
     );
   }
-  #parts(node: ts.Node): ts.Type[] {
+  /** The members of a union, promises awaited. */
+  #partsOf(node: ts.Node): ts.Type[] {
     const type = this.presentTypeAt(node);
     return (type.isUnion() ? type.types : [type]).map((t) =>
       t.symbol?.name === "Promise" ? (this.argumentsOf(t)[0] ?? t) : t,
     );
+  }
+  /** What an array, a `Set` or a `Map` holds; of anything else, itself. */
+  #elementOf(type: ts.Type): ts.Type {
+    return hasWellKnown(type, "iterator") ? (this.argumentsOf(type).at(-1) ?? type) : type;
   }
   /** The name of what an expression gives, or of what its place wants, null left out. */
   typeName(node: ts.Node, wanted = false): string {

@@ -231,9 +231,9 @@ export class Oracle {
   usingKind(node: ts.Node): "using" | "await using" | null {
     return mayUse(node.getSourceFile()) ? this.#checker.usingKind(node) : null;
   }
-  /** Whether what an expression gives has a member; undefined where nobody knows. */
-  hasMember(node: ts.Node, name: string): boolean | undefined {
-    return this.#checker.hasMember(node, name);
+  /** Whether what an expression gives, or each of it, has a member; undefined: nobody knows. */
+  hasMember(node: ts.Node, name: string, each: boolean): boolean | undefined {
+    return this.#checker.hasMember(node, name, each);
   }
 
   /** Whether an expression gives a promise, or anything else with a `then`. */

@@ -4,7 +4,7 @@
  * the checker, which would check every operand first.
  */
 import ts from "typescript";
-import { assigns } from "./syntax.ts";
+import { assigns, shortCircuits } from "./syntax.ts";
 
 const plainTypes = new Set([
   ts.SyntaxKind.NumberKeyword,
@@ -16,12 +16,7 @@ const plainTypes = new Set([
   ts.SyntaxKind.LiteralType,
 ]);
 /** These give one of their operands; every other operator makes a plain value. */
-const passing = new Set([
-  ts.SyntaxKind.AmpersandAmpersandToken,
-  ts.SyntaxKind.BarBarToken,
-  ts.SyntaxKind.QuestionQuestionToken,
-  ts.SyntaxKind.CommaToken,
-]);
+const passing = new Set([...shortCircuits, ts.SyntaxKind.CommaToken]);
 
 /** Whether an expression gives a plain value whatever its operands are. */
 export function isPlain(node: ts.Node): boolean {

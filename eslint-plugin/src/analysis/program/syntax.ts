@@ -114,6 +114,13 @@ export function valuesOf(
   });
 }
 
+/** `&&`, `||`, `??`: they give one of their operands, and may not ask for the second. */
+export const shortCircuits: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.AmpersandAmpersandToken,
+  ts.SyntaxKind.BarBarToken,
+  ts.SyntaxKind.QuestionQuestionToken,
+]);
+
 /** `[]`, `{}`, `new Map()`, `new Set()`, `new Array()`: a container that starts empty. */
 export const isEmptyContainer = (node: ts.Expression): boolean =>
   (ts.isArrayLiteralExpression(node) && node.elements.length === 0) ||

@@ -11,7 +11,7 @@ import type { Owned } from "../program/oracle.ts";
 import { isPlain } from "../program/plain.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
-import { hasBody, unwrap, within, type CallLike } from "../program/syntax.ts";
+import { hasBody, unwrap, within, type CallLike, shortCircuits } from "../program/syntax.ts";
 
 /** Whether the variable that a call is given is ended after it, in the same run of its function. */
 export function isEndedAfter(
@@ -91,11 +91,6 @@ const isBranch = (node: ts.Node): boolean =>
   ts.isTryStatement(node) ||
   ts.isFunctionLike(node) ||
   (ts.isBinaryExpression(node) && shortCircuits.has(node.operatorToken.kind));
-const shortCircuits: ReadonlySet<ts.SyntaxKind> = new Set([
-  ts.SyntaxKind.AmpersandAmpersandToken,
-  ts.SyntaxKind.BarBarToken,
-  ts.SyntaxKind.QuestionQuestionToken,
-]);
 
 /** `if (taken)`, where `taken` is what the call gave, or the call itself. */
 function asks(statement: ts.Statement, call: CallLike): boolean {

@@ -3,43 +3,44 @@
  * nothing else. Used by the fixes that write one.
  */
 import ts from "typescript";
-import type { Oracle } from "../analysis/program/oracle.ts";
+import type { Oracle, Owned } from "../analysis/program/oracle.ts";
 import { isAsync } from "../analysis/program/syntax.ts";
 import { enclosingFunction } from "../analysis/transfer/fate.ts";
-import { isAnything, type Owner } from "../owner.ts";
+import { isAnything } from "../owner.ts";
 
 /** What is asked of a value to end it, and whether one has to wait for that. */
-export interface Ending {
+export interface EndCall {
   member: string;
   waits: boolean;
 }
 
 /**
- * How a value is ended, at its mention or in a function; null where nothing can be typed there that
- * does.
+ * How a value, or each of a list, is ended, at its mention or in a function; null where nothing can
+ * be typed there that does.
  */
-export function endingOf(
+export function endCallOf(
   oracle: Oracle,
   node: ts.Node,
-  owner: Owner,
+  owned: Owned,
   inside: ts.Node | undefined = enclosingFunction(node),
-): Ending | null {
+): EndCall | null {
+  const { owner, shape } = owned;
   const [first = "dispose", ...others] = owner.dispose.methods;
+  const has = (name: string): boolean | undefined => oracle.hasMember(node, name, shape === "many");
   const { parent } = node;
   // a variable without a type has that of what it is given
   const isStored = ts.isBinaryExpression(parent) && parent.left === node;
-  if (isStored && oracle.hasMember(node, first) === undefined)
-    return endingOf(oracle, parent.right, owner, inside);
-  if (oracle.hasMember(node, first) !== false) return { member: first, waits: false };
-  if (oracle.hasMember(node, "@@dispose")) return { member: "[Symbol.dispose]", waits: false };
-  if (oracle.hasMember(node, "@@asyncDispose"))
+  if (isStored && has(first) === undefined) return endCallOf(oracle, parent.right, owned, inside);
+  if (has(first) !== false) return { member: first, waits: false };
+  if (has("@@dispose")) return { member: "[Symbol.dispose]", waits: false };
+  if (has("@@asyncDispose"))
     return isAsync(inside) ? { member: "[Symbol.asyncDispose]", waits: true } : null;
-  const other = isAnything(owner) ? others.find((name) => oracle.hasMember(node, name)) : first;
+  const other = isAnything(owner) ? others.find(has) : first;
   return other === undefined ? null : { member: other, waits: false };
 }
 
 /** `x.dispose()`, `x?.[Symbol.dispose]()`, `await x[Symbol.asyncDispose]()`. */
-export function asCall(value: string, { member, waits }: Ending, isThere: boolean): string {
+export function asCall(value: string, { member, waits }: EndCall, isThere: boolean): string {
   const dot = isThere ? (member.startsWith("[") ? "" : ".") : "?.";
   return `${waits ? "await " : ""}${value}${dot}${member}()`;
 }
