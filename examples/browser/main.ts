@@ -56,7 +56,7 @@ class Page {
       if (performance.now() - this.#asked > 1000) this.#ask();
     } else if (news.kind === "test") this.#dashboard.tested(news.step, news.accuracy);
     else if (news.kind === "leak") {
-      if (this.#forget.checked) void showLeak(news);
+      void showLeak(news, () => this.#forget.checked);
     } else if (news.kind === "full") {
       this.#forget.checked = false;
       this.#say(`Stopped forgetting after ${news.tensors} tensors, and freed them.`);

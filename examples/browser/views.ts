@@ -96,10 +96,15 @@ export class Dashboard {
   }
 }
 
-/** Says which line leaks, with the line. */
-export async function showLeak(leak: LeakReport): Promise<void> {
-  const source = await sourceOf(leak.made),
-    where = source === null ? leak.made : `${source.file}, line ${source.line}`;
+/**
+ * Says which line leaks, with the line.
+ *
+ * @param isWanted whether it is still to be shown, asked once the line has been found
+ */
+export async function showLeak(leak: LeakReport, isWanted: () => boolean): Promise<void> {
+  const source = await sourceOf(leak.made);
+  if (!isWanted()) return;
+  const where = source === null ? leak.made : `${source.file}, line ${source.line}`;
   const tensors = leak.perStep === 1 ? "1 tensor" : `${Number(leak.perStep.toFixed(2))} tensors`;
   element("leak-title", HTMLElement).textContent = `Leak found: ${where}`;
   const bytes = megabytes(leak.bytesPerStep / mb);
