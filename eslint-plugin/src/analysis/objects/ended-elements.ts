@@ -25,7 +25,7 @@ import {
   unwrap,
   type CallLike,
 } from "../program/syntax.ts";
-import { isOnOtherWay } from "../program/ways.ts";
+import { areApart } from "../program/ways.ts";
 
 /**
  * `this.xs = []`, `this.xs = this.xs.filter(…)` in a method of such a class. What the class makes
@@ -159,7 +159,7 @@ function isKeptAt(session: Session, given: ts.Expression | undefined): boolean {
   return (
     isUsing(source) ||
     referencesTo(session.oracle, source, source.name, root).some(
-      (id) => id !== source.name && ends(session, id) && !isOnOtherWay(bare, id),
+      (id) => id !== source.name && ends(session, id) && !areApart(bare, id),
     )
   );
 }

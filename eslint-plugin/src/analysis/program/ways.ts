@@ -1,7 +1,7 @@
 /**
  * Ways: whether two places of a function lie on ways of which only one is taken: the branches of an
- * `if`, the arms of `a ? b : c`, the clauses of a `switch`, and what comes after a branch that
- * leaves. Pure questions about syntax; used by the verbs about fields, freshness
+ * `if`, the arms of `a ? b : c`, the clauses of a `switch`, and what comes after a branch or a
+ * `catch` that leaves. Pure questions about syntax; used by the verbs about fields, freshness
  * and removed elements, and by what runs often.
  */
 import ts from "typescript";
@@ -16,6 +16,7 @@ export function isOnOtherWay(at: ts.Node, other: ts.Node): boolean {
       return isOtherClause(node, parent, other);
     if (ts.isConditionalExpression(parent) && node !== parent.condition)
       if (within(other, parent.whenTrue) || within(other, parent.whenFalse)) return true;
+    if (ts.isCatchClause(node) && other.pos >= parent.end && leaves(node.block)) return true;
     if (!ts.isIfStatement(parent) || node === parent.expression) continue;
     const isArm = within(other, parent) && !within(other, parent.expression);
     if (isArm || (other.pos >= parent.end && leaves(node))) return true;
