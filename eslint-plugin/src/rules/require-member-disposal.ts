@@ -38,7 +38,7 @@ import { endByGetter } from "../analysis/objects/getters.ts";
 import { leftOfGiven } from "../analysis/objects/handed-over.ts";
 import type { Owned } from "../analysis/program/oracle.ts";
 import { leftOutOf, leftWhereEmptied, mentionsOf } from "../analysis/lists/partial-records.ts";
-import { isEndedAndRefilled } from "../analysis/objects/refilled.ts";
+import { isRefilledAfter } from "../analysis/objects/refilled.ts";
 import { leftParts } from "../analysis/objects/refilled-records.ts";
 import { reach } from "../analysis/objects/class-reach.ts";
 import {
@@ -253,7 +253,7 @@ function checkClass(
   const isDue = (m: Member): boolean => !isResult(session, node, m, methods);
   for (const m of [...dueAt(session, node, methods, kept), ...made].filter(isDue)) {
     const isLent = (at: ts.Expression): boolean =>
-      isUsedThere(session, at, m.owned) || isEndedAndRefilled(session, at);
+      isUsedThere(session, at, m.owned) || isRefilledAfter(at);
     if (sharedElsewhere(session, node, m.name, [], isLent) && !isOnlyLent(session, m)) continue;
     const endedBy = `${methods[0]!.member.name.getText()}()`;
     for (const { label, at } of leftOutOf(session, {
@@ -319,10 +319,10 @@ const wordsOf = ({ owner }: Owned): { noun: string; end: string } => ({
   end: toEnd(owner),
 });
 
-/** How the method is called that a class should have. */
 /** `[Symbol.dispose]`, as code has it. */
 const asWritten = (name: string): string => name.replace(/^@@(\w+)$/, "[Symbol.$1]");
 
+/** How the method is called that a class should have. */
 const endOf = ({ owner }: Owned): string => `${owner.dispose.methods[0] ?? "dispose"}()`;
 
 /** Whether some members destroy a device, which frees all that was made with it. */

@@ -22,7 +22,13 @@ import { valueByPattern } from "../program/pattern-stores.ts";
 import { isSwapped } from "../program/swaps.ts";
 import type { Session } from "../session.ts";
 import { mayBeLent } from "./lent-values.ts";
-import { isMoved, isParameterOf, isUnconditional, keptMembers } from "../objects/taken-fields.ts";
+import {
+  isMoved,
+  isPutAway,
+  isParameterOf,
+  isUnconditional,
+  keptMembers,
+} from "../objects/taken-fields.ts";
 import {
   calleeNameNode,
   isEmptyContainer,
@@ -142,7 +148,8 @@ const isShared = (session: Session, mention: ts.Expression): boolean =>
   !isSpreadBack(session.oracle, mention) &&
   !isCarriedOver(session, mention) &&
   !isShownTo(session, mention) &&
-  !isMoved(mention);
+  !isMoved(mention) &&
+  !isPutAway(session, mention);
 
 /** `this.state = { last: null };`: fields of a record that stays in its field. */
 export function recordSlots(session: Session, node: ts.ClassLikeDeclaration): Slot[] {

@@ -1,19 +1,19 @@
 /**
- * Refilled: a field whose value a function ends to put another one into its place: `free(this.x);
- * this.x = make();`. That is no end for good: the end of the object still owes the last value. Used
- * by the rule about members.
+ * Refilled: a field whose value a function ends or hands on to put another one into its place:
+ * `free(this.x); this.x = make();`, `this.past.push(this.x); this.x = next;`. That says nothing of
+ * what comes into its place: the end of the object still owes the last value. Used by the rule
+ * about members and by `taken-fields.ts`.
  */
 import ts from "typescript";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { getsNothing } from "./field-deeds.ts";
 import { fieldOfThis } from "./members.ts";
-import type { Session } from "../session.ts";
 import { isTarget, someWithin } from "../program/syntax.ts";
 
-/** Whether a mention of a field ends its value, and the same function fills it anew afterwards. */
-export function isEndedAndRefilled(session: Session, mention: ts.Expression): boolean {
+/** Whether the function of a mention that ends or hands on what a field has fills it afterwards. */
+export function isRefilledAfter(mention: ts.Expression): boolean {
   const home = enclosingFunction(mention);
-  if (!home || session.transfer(mention).effect !== "disposes") return false;
+  if (!home) return false;
   const name = fieldOfThis(mention)?.name.text;
   const isFilled = (at: ts.Node): boolean => {
     if (at.pos < mention.end || fieldOfThis(at)?.name.text !== name || !isTarget(at)) return false;

@@ -7,11 +7,13 @@
  */
 import ts from "typescript";
 import { isHolder } from "../../owner.ts";
-import { enclosingFunction } from "../transfer/fate.ts";
+import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { ownsElements } from "./ended-elements.ts";
 import { fieldOfThis, isStatic, ownedMembers, type Member } from "./members.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
+import { isRefilledAfter } from "./refilled.ts";
 import {
   isEmptyContainer,
   isNullish,
@@ -60,8 +62,10 @@ function takenIn(session: Session, field: Field, own: ReadonlySet<string>): Memb
   const [at] = makes;
   const owned = at && ownedIn(session, mentions);
   if (!owned || !isAgreedOn(session, owned)) return undefined;
-  if (!values.every((v) => makes.includes(v) || session.freshness(v) === "fresh")) return undefined;
-  const ends = mentions.filter((m) => endsAll(session, m));
+  const isOwn = (v: ts.Expression): boolean =>
+    makes.includes(v) || session.freshness(v) === "fresh" || isTakenOut(session, v);
+  if (!values.every(isOwn)) return undefined;
+  const ends = mentions.filter((m) => endsAll(session, m) || isPutAway(session, m));
   if (ends.length === 0 || !ends.every((m) => isAlways(m))) return undefined;
   const inConstructor = ts.isConstructorDeclaration(enclosingFunction(at) ?? at);
   return { name, at, makes, owned, atOnce: inConstructor, inConstructor };
@@ -165,6 +169,28 @@ function ownedIn({ oracle }: Session, mentions: readonly ts.Expression[]): Owned
 /** By the protocol of a library, or an object of the program's own. */
 const isAgreedOn = ({ settings }: Session, { owner }: Owned): boolean =>
   owner.policy === "protocol" || isHolder(owner, settings);
+
+/** `const last = this.past.pop(); …; this.x = last;`, of a list whose elements the class ends. */
+function isTakenOut(session: Session, value: ts.Expression): boolean {
+  const source = ts.isIdentifier(value) ? session.oracle.declarationAt(value) : undefined;
+  const start = source && ts.isVariableDeclaration(source) ? source.initializer : undefined;
+  const call = unwrap(start ?? value);
+  if (!ts.isCallExpression(call) || !ts.isPropertyAccessExpression(call.expression)) return false;
+  const { name, expression: list } = call.expression;
+  return /^(pop|shift)$/.test(name.text) && ownsElements(session, list);
+}
+
+/** `this.past.push(this.x); this.x = next;`: the list ends what the field had. */
+export function isPutAway(session: Session, mention: ts.Expression): boolean {
+  const { kind, node } = fateOf(mention);
+  if (kind !== "argument" || !ts.isCallExpression(node) || !isRefilledAfter(mention)) return false;
+  const { expression: method } = node;
+  return (
+    ts.isPropertyAccessExpression(method) &&
+    /^(push|unshift)$/.test(method.name.text) &&
+    ownsElements(session, method.expression)
+  );
+}
 
 function endsAll(session: Session, mention: ts.Expression): boolean {
   if (isTarget(mention)) return false;
