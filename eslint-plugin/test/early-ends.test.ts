@@ -93,9 +93,9 @@ export class Sky {
     this.#all = device.createBuffer({ size: 4 });
   }
   async begin(url: string): Promise<void> {
-    const map = this.device.createTexture({});${mark}
+    const map = this.device.createTexture({});
     ${fails}
-    this.#map = map;
+    this.#map = map;${mark}
   }
   width(): number {
     return this.#map?.width ?? this.#all.size;

@@ -15,7 +15,7 @@ import { mayHold } from "../transfer/holding.ts";
 import { holdsNothing } from "../objects/holds-nothing.ts";
 import { joinsFresh } from "./joined-records.ts";
 import { joinAll } from "./join.ts";
-import { isMadeByAll } from "./made-by-all.ts";
+import { isMadeByAll, isMaker } from "./made-by-all.ts";
 import { keptBy, scopeCallback } from "../transfer/keeps.ts";
 import { endedByOthers } from "../transfer/made-with.ts";
 import { nameGates } from "../program/names.ts";
@@ -261,7 +261,11 @@ const mayBeStored = (callee: Callee): boolean =>
   callee.body !== undefined && ts.isGetAccessor(callee.body);
 
 function defaultFreshness(session: Session, callee: Callee, { owner, shape }: Owned): Freshness {
-  if (owner.calls !== "fresh") return owner.calls === "identity" ? "borrowed" : "unknown";
+  if (owner.calls === "identity") return "borrowed";
+  if (owner.calls !== "fresh")
+    return session.guesses && shape === "one" && !isAnything(owner) && isMaker(session, callee)
+      ? "fresh"
+      : "unknown";
   if (session.oracle.fromLibrary(callee, owner) || isMadeByLibrary(session, callee, owner))
     return "fresh";
   if (!session.guesses || shape !== "one") return "unknown";

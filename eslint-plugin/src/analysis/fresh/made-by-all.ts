@@ -1,7 +1,8 @@
 /**
  * Made by all: whether each function that a call without a body of its own may run makes what it
  * gives: those that implement a member by its name, those that all callers hand in for a parameter,
- * those that a constant may hold. Used by `is-fresh.ts`.
+ * those that a constant may hold; and whether one that nobody knows does so by its name. Used by
+ * `is-fresh.ts`.
  */
 import ts from "typescript";
 import { functionsOf, implementationsOf } from "../program/possible-callees.ts";
@@ -16,6 +17,15 @@ export function isMadeByAll(session: Session, { declaration, name }: Callee): bo
   const all = possibleFor(session, declaration, name);
   return all.length > 0 && all.every((fn) => session.summary(fn).result === "fresh");
 }
+
+/** `make: () => Linear`, `this.#build(width)`: a function that is given, by a name that says it. */
+export const isMaker = ({ oracle }: Session, { declaration, name }: Callee): boolean =>
+  declaration !== undefined &&
+  /^[#_]?(make|create|build)([A-Z]|$)/.test(name) &&
+  (ts.isParameter(declaration) ||
+    ts.isPropertyDeclaration(declaration) ||
+    ts.isPropertySignature(declaration)) &&
+  (functionsOf(oracle, declaration) ?? []).length === 0;
 
 function possibleFor(
   { oracle }: Session,

@@ -24,6 +24,7 @@ import { isNamedAgain, keptEachTurn } from "./named-again.ts";
 import { entryOf, onlyLooked, onlyLooks } from "../transfer/looked-at.ts";
 import { fieldOfThis } from "../objects/members.ts";
 import type { LostEntry } from "./lost-entries.ts";
+import { goesRound, isAtPlaceOf, isForFull, isMadeFull } from "./full-lists.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import { isHandler, isOffered } from "../trails/runs-often.ts";
 import { putsIn, type Put } from "./puts.ts";
@@ -56,12 +57,13 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     if (!home || !hasBody(home)) return [];
     const old = oldOf(session, put);
     const isRing = goesRound(session, put) || isForFull(session, put);
+    const isFound = !isRing && isAtPlaceOf(session, put, home);
     const isOwn =
       (old && isOwnList(session, put.table)) || (isRing && endsOwnElements(session, put.table));
     const held = isHeld(session, put.table);
     if (!isOwn && !held) return keptEachTurn(session, put, home);
     if (isRing && !isNowhereElse(session, put.value)) return [];
-    const updates = old !== undefined || isRing;
+    const updates = old !== undefined || isRing || isFound;
     const owned = session.oracle.ownedAt(put.value);
     if (!owned || owned.shape === "many") return [];
     const isNew = session.freshness(put.value) === "fresh";
@@ -71,7 +73,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
       isNamedAgain(session, home, put.key, owned.owner);
     const isOpen = isGivenAgain(session, put, home);
     const isAgain = again.test(nameOf(home) ?? "");
-    if (owned.owner.policy === "generic" && !twice && !isOpen && !isAgain) return [];
+    if (owned.owner.policy === "generic" && !twice && !isOpen && !isAgain && !isFound) return [];
     const isFull = isMadeFull(session, put.table);
     if (
       !updates &&
@@ -84,7 +86,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
       return [];
     const leaves = old
       ? leavesNamed(session, home, put, old)
-      : leavesOld(session, home, put, updates && (held || isForFull(session, put)));
+      : leavesOld(session, home, put, updates && (held || isForFull(session, put)), !isFound);
     return leaves ? [{ call: put.node, table: put.table.getText(), owned }] : [];
   });
 }
@@ -169,82 +171,6 @@ function isGivenAgain(session: Session, { table }: Put, home: FunctionWithBody):
   return ownsElements(session, table) || endsOwnElements(session, table);
 }
 
-/** `this.images = Array.from({ length: 4 }, make)`: every place has a value from the first on. */
-function isMadeFull({ oracle }: Session, table: ts.Expression): boolean {
-  const field = fieldOfThis(table)?.name.text;
-  const home = ts.findAncestor(table, ts.isClassLike);
-  const isFull = (value: ts.Expression): boolean => {
-    const made = unwrap(value);
-    return ts.isCallExpression(made) && /^Array\.from$|\.map$/.test(made.expression.getText());
-  };
-  return (
-    field !== undefined &&
-    home !== undefined &&
-    (oracle.facts
-      .assignments(home.getSourceFile())
-      .some(
-        ({ left, right }) =>
-          fieldOfThis(left)?.name.text === field && within(left, home) && isFull(right),
-      ) ||
-      home.members.some(
-        (m) =>
-          ts.isPropertyDeclaration(m) &&
-          m.name.getText() === field &&
-          m.initializer !== undefined &&
-          isFull(m.initializer),
-      ))
-  );
-}
-
-/** `items[next] = t` where `next = (next + 1) % most`: the places of a ring, one by one. */
-function goesRound(session: Session, { key, node }: Put): boolean {
-  if (!ts.isBinaryExpression(node)) return false;
-  if (isRemainder(key) && fieldOfThis(key.left)) return true;
-  const home = ts.findAncestor(node, ts.isClassLike);
-  return session.oracle.facts.assignments(node.getSourceFile()).some((store) => {
-    if (!isRemainder(unwrap(store.right)) || ts.findAncestor(store, ts.isClassLike) !== home)
-      return false;
-    return samePlace(session.oracle, store.left, key);
-  });
-}
-
-/** `next % most`. */
-const isRemainder = (node: ts.Expression): node is ts.BinaryExpression =>
-  ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PercentToken;
-
-/**
- * `if (xs.length < most) xs.push(x); else xs[i] = x`, `if (count < most) xs[count++] = x; else …`:
- * what is put where every place of a list has a value.
- */
-function isForFull(session: Session, { node, table }: Put): boolean {
-  const home = enclosingFunction(node);
-  for (let at = node.parent; at !== home && !ts.isSourceFile(at); at = at.parent) {
-    const { parent } = at;
-    if (!ts.isIfStatement(parent) || !parent.elseStatement || at === parent.expression) continue;
-    if (!isOfCounts(unwrap(parent.expression))) continue;
-    const other = at === parent.elseStatement ? parent.thenStatement : parent.elseStatement;
-    if (someWithin(other, (inner) => isAppended(session, inner, table))) return true;
-  }
-  return false;
-}
-
-/** `xs.length < most`; `found < 0` speaks of a place in a list. */
-const isOfCounts = (test: ts.Expression): boolean =>
-  ts.isBinaryExpression(test) &&
-  /^[<>]=?$/.test(test.operatorToken.getText()) &&
-  ![test.left, test.right].some((side) => /^-?[01]$/.test(side.getText()));
-
-/** `xs.push(x)`, `xs[count++] = x`. */
-function isAppended({ oracle }: Session, node: ts.Node, table: ts.Expression): boolean {
-  if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
-    const { name, expression } = node.expression;
-    return name.text === "push" && samePlace(oracle, expression, table);
-  }
-  if (!ts.isElementAccessExpression(node) || !isTarget(node)) return false;
-  const key = unwrap(node.argumentExpression);
-  return ts.isPostfixUnaryExpression(key) && samePlace(oracle, node.expression, table);
-}
-
 /** A name that the function is given, or part of what it is given: `name`, `req.params.id`. */
 function isGiven(session: Session, key: ts.Expression, home: ts.Node): boolean {
   const root = rootOf(key);
@@ -279,12 +205,13 @@ function leavesOld(
   home: FunctionWithBody,
   { node, table }: Put,
   updates: boolean,
+  tests: boolean,
 ): boolean {
   return !someWithin(home.body, (inner) => {
     if (ts.isCallExpression(inner) && inner !== node && mayFree(session, inner, table)) return true;
     if (!ts.isIdentifier(inner) && !ts.isPropertyAccessExpression(inner)) return false;
     if (within(inner, table) || !samePlace(session.oracle, inner, table)) return false;
-    return !onlyReads(session, inner, updates);
+    return !onlyReads(session, inner, updates, updates && tests);
   });
 }
 
@@ -323,16 +250,21 @@ function endsOwn(session: Session, { expression }: ts.CallExpression): boolean {
 }
 
 /** `table.get(key)` or `table[key]` that is looked at, under another name too; no test of it. */
-function onlyReads(session: Session, table: ts.Expression, updates: boolean): boolean {
+function onlyReads(
+  session: Session,
+  table: ts.Expression,
+  updates: boolean,
+  tests: boolean,
+): boolean {
   const { parent } = table;
   const got = entryOf(table);
   if (!got)
     return (
       ts.isPropertyAccessExpression(parent) &&
       (/^(size|length)$/.test(parent.name.text) ||
-        (updates && /^(set|push)$/.test(parent.name.text)))
+        (updates && /^(set|push|(find|findLast)Index)$/.test(parent.name.text)))
     );
-  return isTarget(got) ? updates : onlyLooked(session, got, updates);
+  return isTarget(got) ? updates : onlyLooked(session, got, tests);
 }
 
 /** The `old` of `const old = table.get(key); table.set(key, old.add(x))`, by way of other names. */
