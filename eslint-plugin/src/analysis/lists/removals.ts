@@ -37,6 +37,7 @@ import type { Session } from "../session.ts";
 import { isCut } from "./set-lengths.ts";
 import { isRefMaker } from "../flow/slots.ts";
 import {
+  calleeNameNode,
   isEmptyContainer,
   isPatternOfPlaces,
   rootOf,
@@ -412,7 +413,7 @@ function mayTake(session: Session, container: ts.Expression): boolean {
     return (
       visitVerb(session, fate) !== "use" || session.oracle.ownedAt(container)?.each === "record"
     );
-  if (fate.kind === "receiver") return !handsNothingOut(fate.member);
+  if (fate.kind === "receiver") return !handsNothingOut(fate.member) && !isPutBetween(fate.node);
   if (fate.kind === "read" || fate.kind === "operand" || fate.kind === "unknown") return false;
   if (fate.kind !== "element") return true;
   const access = fate.node as ts.ElementAccessExpression;
@@ -421,6 +422,13 @@ function mayTake(session: Session, container: ts.Expression): boolean {
   if (ts.isBinaryExpression(access.parent) && access.parent.left === access) return false;
   return inner.kind !== "receiver" || isDisposerName(inner.member);
 }
+
+/** `xs.splice(at, 0, x)`, which takes nothing out. */
+const isPutBetween = (call: ts.Node): boolean =>
+  ts.isCallExpression(call) &&
+  calleeNameNode(call)?.text === "splice" &&
+  call.arguments[1]?.getText() === "0";
+
 /** `const all = [...this.table.values()]`, where `all` is only looked at. */
 function isCopied(session: Session, container: ts.Expression): boolean {
   const { kind, member, node, literal } = fateOf(container);

@@ -52,13 +52,13 @@ export function halfEnded(session: Session, file: ts.SourceFile): HalfEnded[] {
 
 function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | undefined {
   const home = enclosingFunction(node);
-  const place = sourceOf(node);
+  const place = home && sourceOf(session, node, home);
   if (!home || !place || isUsing(node)) return undefined;
   const { name, declaration } = firstOf(node, place);
   const roots = leavingIn(session, node, place, home);
   const owned = roots && session.oracle.ownedAt(name);
   if (!roots || owned?.shape !== "record" || owned.fields.length < 2) return undefined;
-  const parts = new Parts(session, home);
+  const parts = new Parts(session, home, place);
   parts.bound(name, declaration);
   const ended = [...parts.ended].at(-1);
   if (parts.whole || !ended) return undefined;
@@ -133,8 +133,12 @@ function firstOf(
 }
 
 /** The place that a declaration names, or the call that takes something out of one. */
-function sourceOf(node: ts.VariableDeclaration): ts.Expression | undefined {
-  const { initializer } = node;
+function sourceOf(
+  session: Session,
+  node: ts.VariableDeclaration,
+  home: ts.Node,
+): ts.Expression | undefined {
+  const initializer = node.initializer ?? firstGiven(session, node, home);
   const loop = loopOf(node);
   if (loop) return walkedIn(loop);
   let value = initializer && unwrap(initializer);
@@ -146,6 +150,20 @@ function sourceOf(node: ts.VariableDeclaration): ts.Expression | undefined {
       ts.isElementAccessExpression(value) ||
       ts.isCallExpression(value));
   return isPlace ? value : undefined;
+}
+
+/** The `xs.shift()` of `let x; while ((x = xs.shift())) …`. */
+function firstGiven(
+  { oracle }: Session,
+  node: ts.VariableDeclaration,
+  home: ts.Node,
+): ts.Expression | undefined {
+  const { name } = node;
+  if (!ts.isIdentifier(name) || loopOf(node)) return undefined;
+  const store = referencesTo(oracle, node, name, home).find(isTarget)?.parent;
+  return store && ts.isBinaryExpression(store) && ts.isCallExpression(unwrap(store.right))
+    ? store.right
+    : undefined;
 }
 
 const loopOf = ({ parent: { parent } }: ts.VariableDeclaration): ts.ForOfStatement | undefined =>
@@ -237,10 +255,12 @@ class Parts {
 
   readonly #session: Session;
   readonly #home: ts.Node;
+  readonly #place: ts.Expression;
 
-  constructor(session: Session, home: ts.Node) {
+  constructor(session: Session, home: ts.Node, place: ts.Expression) {
     this.#session = session;
     this.#home = home;
+    this.#place = place;
   }
 
   /** Names for a record, or for its fields. */
@@ -265,10 +285,20 @@ class Parts {
     while (ts.isNonNullExpression(parent) || ts.isParenthesizedExpression(parent))
       parent = parent.parent;
     if (ts.isPropertyAccessExpression(parent)) return this.#field(parent.name.text, parent);
+    if (isTarget(id) && this.#isNext(parent)) return;
     const { kind, node } = fateOf(id);
     const isPattern = kind === "bound" && ts.isVariableDeclaration(node) && !isUsing(node);
     if (isPattern && ts.isObjectBindingPattern(node.name)) this.bound(node.name, node);
     else this.whole ||= kind !== "operand" && !this.#isLent(id);
+  }
+
+  /** `job = jobs.shift()`, where the first came from there, too. */
+  #isNext(store: ts.Node): boolean {
+    return (
+      ts.isBinaryExpression(store) &&
+      ts.isCallExpression(this.#place) &&
+      unwrap(store.right).getText() === this.#place.getText()
+    );
   }
 
   /** `motion.correct(old, at)`: a call that looks at the record and keeps none of it. */

@@ -8,7 +8,7 @@ import ts from "typescript";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { getsNothing } from "./field-deeds.ts";
 import { fieldOfThis } from "./members.ts";
-import { isTarget, someWithin } from "../program/syntax.ts";
+import { isTarget, someWithin, within } from "../program/syntax.ts";
 
 /** Whether the function of a mention that ends or hands on what a field has fills it afterwards. */
 export function isRefilledAfter(mention: ts.Expression): boolean {
@@ -16,8 +16,10 @@ export function isRefilledAfter(mention: ts.Expression): boolean {
   if (!home) return false;
   const name = fieldOfThis(mention)?.name.text;
   const isFilled = (at: ts.Node): boolean => {
-    if (at.pos < mention.end || fieldOfThis(at)?.name.text !== name || !isTarget(at)) return false;
-    return ts.isBinaryExpression(at.parent) && isAlways(at.parent, home) && !getsNothing(at);
+    if (fieldOfThis(at)?.name.text !== name || !isTarget(at) || getsNothing(at)) return false;
+    if (!ts.isBinaryExpression(at.parent)) return false;
+    if (within(mention, at.parent.right)) return true; // `this.x = scope.carry(this.x, next)`
+    return at.pos >= mention.end && isAlways(at.parent, home);
   };
   return someWithin(home, isFilled);
 }

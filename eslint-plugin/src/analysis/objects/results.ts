@@ -6,8 +6,10 @@
 import ts from "typescript";
 import { sourcesFor } from "../program/call-index.ts";
 import { accessesByName, elementsByName } from "../program/field-index.ts";
+import { referencesTo } from "../program/references.ts";
 import { memberName, someWithin, within } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
+import { onlyUsed } from "../fresh/fresh-variables.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import type { Ending } from "./endings.ts";
 import type { Member } from "./members.ts";
@@ -46,14 +48,16 @@ export function isResult(
       accesses.some(
         (access) =>
           !within(access, node) &&
-          /^(returned|assigned|bound)$/.test(fateOf(access).kind) &&
+          isTakenOut(session, access) &&
           isOfClass(access.name) &&
           isEnded(access.expression.getText(), access),
       ) ||
-      elements.some(({ parent: pattern }) => {
+      elements.some((element) => {
+        const { parent: pattern } = element;
         const { initializer } = pattern.parent;
         return (
           initializer !== undefined &&
+          !isOnlyUsed(session, element) &&
           !within(pattern, node) &&
           isObject(initializer) &&
           isEnded(initializer.getText(), pattern)
@@ -61,4 +65,24 @@ export function isResult(
       })
     );
   });
+}
+
+/** `return model.output`, `this.output = model.output`: not to work with it under another name. */
+function isTakenOut(session: Session, access: ts.Expression): boolean {
+  const { kind, node } = fateOf(access);
+  if (kind === "bound") return !ts.isVariableDeclaration(node) || !isOnlyUsed(session, node);
+  return kind === "returned" || kind === "assigned";
+}
+
+/** `const { rack } = desk; rack.start();`: a name that is only to work with. */
+function isOnlyUsed(
+  session: Session,
+  declaration: ts.VariableDeclaration | ts.BindingElement,
+): boolean {
+  const { name } = declaration;
+  const home = enclosingFunction(declaration);
+  if (!ts.isIdentifier(name) || !home) return false;
+  return referencesTo(session.oracle, declaration, name, home).every(
+    (id) => id === name || onlyUsed(session, id),
+  );
 }
