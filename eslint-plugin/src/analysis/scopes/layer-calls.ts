@@ -8,6 +8,8 @@ import ts from "typescript";
 import type { Owner } from "../../owner.ts";
 import { callsNamed } from "../program/call-index.ts";
 import { extendsLibrary } from "../untyped/library-names.ts";
+import { makersOf } from "../program/class-makers.ts";
+import { fateOf } from "../transfer/fate.ts";
 import { managed } from "../objects/members.ts";
 import type { Session } from "../session.ts";
 import { memberName, type CallLike } from "../program/syntax.ts";
@@ -41,6 +43,16 @@ function callersOf(session: Session, fn: ts.Node): string[] {
       .filter(({ method }) => method === name && managed(session, node, owner.managers))
       .flatMap(({ calledBy }) => calledBy),
   );
+}
+
+/**
+ * Whether it is users who call what the library comes to by one of its own, as they call any other
+ * method of an exported class: nobody hands an object of the class to somebody who may.
+ */
+export function isCalledByUsers(session: Session, fn: ts.Node): boolean {
+  const node = fn.parent;
+  if (!isCalledThrough(session, fn) || !ts.isClassLike(node)) return false;
+  return makersOf(session.oracle, node).every((made) => fateOf(made).kind !== "argument");
 }
 
 /** The calls by which the library comes to a method: `model.call(x)` for its `forward`. */
