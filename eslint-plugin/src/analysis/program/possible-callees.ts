@@ -38,9 +38,29 @@ export function functionsOf(
       (fn) => !lacksMethods(fn, declaration.parent),
     );
   if (ts.isPropertyDeclaration(declaration)) return keptIn(oracle, declaration, depth);
-  const { initializer } = declaration as Partial<ts.VariableDeclaration>;
-  if (!ts.isVariableDeclaration(declaration) || !initializer) return undefined;
-  return givenBy(oracle, initializer, depth);
+  if (!ts.isVariableDeclaration(declaration)) return undefined;
+  const { initializer, parent } = declaration;
+  const loop = parent.parent;
+  if (ts.isForOfStatement(loop)) return elementsOf(oracle, loop.expression, depth + 1);
+  return initializer && givenBy(oracle, initializer, depth);
+}
+
+/** The functions of a list that is written, or that all callers give: `run(...steps)`. */
+function elementsOf(
+  oracle: Oracle,
+  list: ts.Expression,
+  depth: number,
+): readonly FunctionWithBody[] | undefined {
+  const bare = unwrap(list);
+  if (depth > furthest) return undefined;
+  if (ts.isArrayLiteralExpression(bare))
+    return all(bare.elements.map((element) => givenBy(oracle, element, depth)));
+  const source = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  if (!source || !ts.isParameter(source)) return undefined;
+  const given = givenFor(oracle, source);
+  return source.dotDotDotToken
+    ? given && all(given.map((value) => givenBy(oracle, value, depth)))
+    : given && all(given.map((value) => elementsOf(oracle, value, depth + 1)));
 }
 
 /** What a class gives a field that only it can fill: `this.stop = feed.on(…)`. */
@@ -81,35 +101,41 @@ function lacksMethods({ parent: holder }: FunctionWithBody, type: ts.Node): bool
 const nameOfMember = ({ name }: ts.TypeElement): string =>
   name && (ts.isIdentifier(name) || ts.isStringLiteralLike(name)) ? name.text : "";
 
-/** What all that call a function give it for a parameter. */
+/** What all that call a function give it for a parameter that is one. */
 function handedFor(
   oracle: Oracle,
   parameter: ts.ParameterDeclaration,
   depth: number,
 ): readonly FunctionWithBody[] | undefined {
+  const given = parameter.dotDotDotToken ? undefined : givenFor(oracle, parameter);
+  return given && all(given.map((value) => givenBy(oracle, value, depth)));
+}
+
+/** What all that call a function give it for a parameter, one for each or all of a `...rest`. */
+function givenFor(
+  oracle: Oracle,
+  parameter: ts.ParameterDeclaration,
+): readonly ts.Expression[] | undefined {
   const fn = parameter.parent;
-  if (!hasBody(fn) || !ts.isIdentifier(parameter.name) || parameter.dotDotDotToken)
-    return undefined;
+  if (!hasBody(fn) || !ts.isIdentifier(parameter.name)) return undefined;
   if (isOfferedByName(oracle, fn)) return undefined;
   const { calls, values } = callSitesOf(oracle, fn, "program");
   if (calls.length === 0 || values.length > 0) return undefined;
   const at = fn.parameters.indexOf(parameter);
-  return all(
-    calls.map((call) => {
-      const given = call.arguments?.[at] ?? parameter.initializer;
-      return given ? givenBy(oracle, given, depth) : [];
-    }),
-  );
+  return calls.flatMap(({ arguments: given }) => {
+    if (parameter.dotDotDotToken) return [...(given?.slice(at) ?? [])];
+    return given?.[at] ?? parameter.initializer ?? [];
+  });
 }
 
 /**
  * The functions that an expression gives: itself, what a name stands for, what a call returns,
  * those of a choice, those in a table.
  */
-function givenBy(
+export function givenBy(
   oracle: Oracle,
   expression: ts.Expression,
-  depth: number,
+  depth = 0,
 ): readonly FunctionWithBody[] | undefined {
   const bare = unwrap(expression);
   const known = functionHanded(oracle, bare);

@@ -7,6 +7,7 @@
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import { callSitesOf } from "../program/call-sites.ts";
+import { givenBy } from "../program/possible-callees.ts";
 import { endsHere } from "./ended-after.ts";
 import { enclosingFunction, fateOf } from "./fate.ts";
 import { functionsKept } from "./kept-functions.ts";
@@ -42,8 +43,22 @@ export function lendsToHanded(
   const isSeen = kept.length === 0 || given.some((fn) => fn && speaksOf(fn, index));
   if (given.some((fn) => fn && !looksOnly(session, fn, index))) return false;
   if (given.length > 0 && !given.includes(undefined) && isSeen) return true;
-  if (at === undefined) return false;
+  if (at === undefined)
+    return owner.policy === "protocol" && isOfType(session, call) && isOwnedCall(session, call);
   return owner.policy === "protocol" ? givesBack(session, call) : isScored(session, call, index);
+}
+
+const isOwnedCall = ({ oracle }: Session, call: ts.CallExpression): boolean =>
+  oracle.ownedAt(call) !== null;
+
+/** `step(t)` of `const step = table[name](2)`, `this.step(t)` of a field that holds a function. */
+function isOfType({ oracle }: Session, call: ts.CallExpression): boolean {
+  const { body, declaration } = oracle.callee(call);
+  if (body || !declaration || declaration.getSourceFile().isDeclarationFile) return false;
+  if (ts.isVariableDeclaration(declaration))
+    return (ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const) !== 0;
+  const isField = ts.isPropertyDeclaration(declaration) || ts.isPropertySignature(declaration);
+  return isField || ts.isParameter(declaration);
 }
 
 /**
@@ -185,7 +200,10 @@ function fieldGiven({ oracle }: Session, given: ts.Expression, field: string): G
 function functionsFor(session: Session, value: ts.Expression, seen: Set<ts.Node>): Given {
   const bare = unwrap(value);
   const source = ts.isIdentifier(bare) ? session.oracle.declarationAt(bare) : undefined;
-  if (!source || !ts.isParameter(source)) return [functionHanded(session.oracle, value)];
+  if (!source || !ts.isParameter(source)) {
+    const known = functionHanded(session.oracle, value);
+    return known ? [known] : (givenBy(session.oracle, bare) ?? [undefined]);
+  }
   if (isReplaced(session, source)) return [undefined];
   const given = functionsGiven(session, { parameter: source }, seen);
   return given.length > 0 ? given : [undefined];
