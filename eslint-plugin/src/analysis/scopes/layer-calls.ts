@@ -12,7 +12,7 @@ import { makersOf } from "../program/class-makers.ts";
 import { fateOf } from "../transfer/fate.ts";
 import { managed } from "../objects/members.ts";
 import type { Session } from "../session.ts";
-import { memberName, type CallLike } from "../program/syntax.ts";
+import { isUsing, memberName, someWithin, type CallLike } from "../program/syntax.ts";
 
 /** Whether a method is the `call()` of a layer, which the model it is in runs in a scope. */
 export function isLayerCall(session: Session, fn: ts.Node): boolean {
@@ -46,13 +46,22 @@ function callersOf(session: Session, fn: ts.Node): string[] {
 }
 
 /**
- * Whether it is users who call what the library comes to by one of its own, as they call any other
- * method of an exported class: nobody hands an object of the class to somebody who may.
+ * Whether a method that the library comes to by one of its own counts on no scope of whoever calls
+ * that: it ends a value that it makes with `using`, and no object of its class goes to somebody who
+ * may call it elsewhere.
  */
-export function isCalledByUsers(session: Session, fn: ts.Node): boolean {
+export function countsOnNoScope(session: Session, fn: ts.Node): boolean {
   const node = fn.parent;
   if (!isCalledThrough(session, fn) || !ts.isClassLike(node)) return false;
-  return makersOf(session.oracle, node).every((made) => fateOf(made).kind !== "argument");
+  const endsOwn = (at: ts.Node): boolean =>
+    ts.isVariableDeclaration(at) &&
+    isUsing(at) &&
+    at.initializer !== undefined &&
+    session.oracle.ownedAt(at.initializer)?.owner.policy === "protocol";
+  return (
+    someWithin(fn, endsOwn) &&
+    makersOf(session.oracle, node).every((made) => fateOf(made).kind !== "argument")
+  );
 }
 
 /** The calls by which the library comes to a method: `model.call(x)` for its `forward`. */

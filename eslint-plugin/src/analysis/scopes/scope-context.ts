@@ -36,7 +36,7 @@ import {
   within,
 } from "../program/syntax.ts";
 import type { Divided, ScopeState, Session } from "../session.ts";
-import { callsThrough, isCalledByUsers, isLayerCall } from "./layer-calls.ts";
+import { callsThrough, countsOnNoScope, isLayerCall } from "./layer-calls.ts";
 import { isLoss } from "./losses.ts";
 import { lexicallyScoped } from "./open-scopes.ts";
 import { programScopes } from "./program-scopes.ts";
@@ -229,7 +229,7 @@ export class ScopeContext {
     const accessor = ts.isGetAccessor(fn) || ts.isSetAccessor(fn); // read and written unseen
     if (accessor && !(ts.isSetAccessor(fn) && isExported(session.oracle.facts, fn)))
       return "unknown";
-    if (overridesForeign(oracle, fn) && !isCalledByUsers(session, fn)) return "unknown";
+    if (overridesForeign(oracle, fn) && !countsOnNoScope(session, fn)) return "unknown";
     if (isEntry(session, fn))
       return settings.exportedFunctions !== "assume-scoped" ? "out" : "unknown";
     return isObjectMember(fn) ? "unknown" : "out";

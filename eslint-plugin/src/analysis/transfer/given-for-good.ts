@@ -10,6 +10,7 @@ import type { Owned } from "../program/oracle.ts";
 import { referencesTo } from "../program/references.ts";
 import {
   calleeNameNode,
+  someWithin,
   unwrap,
   within,
   type CallLike,
@@ -30,14 +31,35 @@ export function isGivenForGood(
   const { oracle } = session;
   const { calls, values } = callSitesOf(oracle, fn, "program");
   if (calls.length === 0 || values.length > 0) return false;
-  const isFree = owner.policy !== "protocol" && !isOfferedByName(oracle, fn);
+  const isOwn = !isOfferedByName(oracle, fn);
+  const isFree = isOwn && owner.policy !== "protocol";
   return calls.every((call) => {
     const given = call.arguments?.[index];
     if (!given) return false;
     if (isTakenOut(given) || isGivenAnew(oracle, given)) return true;
+    if (isOwn && runsOn(session, fn, index) && isUnnamed(session, given)) return true;
     return isFree && isMadeForCall(session, call, given);
   });
 }
+
+/** `during(made, use) { … use(made); … made.dispose(); }`: runs another function on a value. */
+function runsOn({ oracle }: Session, fn: FunctionWithBody, index: number): boolean {
+  const parameterAt = (node: ts.Expression): number => {
+    const source = ts.isIdentifier(node) ? oracle.declarationAt(node) : undefined;
+    return fn.parameters.findIndex((p) => p === source);
+  };
+  return someWithin(
+    fn.body,
+    (at) =>
+      ts.isCallExpression(at) &&
+      parameterAt(at.expression) >= 0 &&
+      at.arguments.some((argument) => parameterAt(argument) === index),
+  );
+}
+
+/** `during(zeros([2]), use)`: nobody else can end what has no name. */
+const isUnnamed = (session: Session, given: ts.Expression): boolean =>
+  ts.isCallExpression(unwrap(given)) && session.freshness(given) === "fresh";
 
 /** `queue.splice(0)`, `queue.shift()!`. */
 function isTakenOut(given: ts.Expression): boolean {
