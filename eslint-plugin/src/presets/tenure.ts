@@ -94,4 +94,15 @@ export const tenure: readonly OwnerSettings[] = [
     overrides: [{ method: "forward", calledBy: ["call"] }],
     policy: "generic",
   },
+  {
+    noun: "stack",
+    // by which a function owns several values at once
+    types: [{ from: "lib", name: ["DisposableStack", "AsyncDisposableStack"] }],
+    dispose: { methods: ["dispose", "disposeAsync"], functions: [] },
+    calls: "unknown",
+    args: "transfer",
+    keep: { methods: ["move"], functions: [] },
+    safeAfterDispose: ["disposed"],
+    policy: "generic",
+  },
 ];
