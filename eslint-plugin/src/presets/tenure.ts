@@ -105,4 +105,14 @@ export const tenure: readonly OwnerSettings[] = [
     safeAfterDispose: ["disposed"],
     policy: "generic",
   },
+  {
+    noun: "scope",
+    // rules of their own speak of those that are opened; who moves one on owns it
+    types: [{ from: "package", package: "tenure", name: "DisposeScope" }],
+    dispose: { methods: ["dispose"], functions: [] },
+    calls: "unknown",
+    fresh: ["move"],
+    args: "transfer",
+    policy: "generic",
+  },
 ];

@@ -28,6 +28,7 @@ import { isMove, scopeObjectAt } from "./scope-objects.ts";
  */
 export function isOfLastingScope(session: Session, value: ts.Expression): boolean {
   const made = unwrap(value);
+  if (scopeObjectAt(session, made)) return false; // no scope has another
   const owner = ts.isCallExpression(made) ? ownerOf(session, made) : runningScope(session, value);
   if (owner && livesOn(session, owner)) return true;
   const home = enclosingFunction(value);
