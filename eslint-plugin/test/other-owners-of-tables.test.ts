@@ -61,7 +61,7 @@ finds(
     "this.#stack[Symbol.dispose]();",
   ),
 );
-finds("one that nobody ends", table(stack, "this.#stack.use(randn([n]))", "", left));
+finds("one that nobody ends", table(`${stack}${left}`, "this.#stack.use(randn([n]))", "", left));
 
 const scope = "readonly #scope: DisposeScope = newDisposeScope({ root: true });";
 const ends = "this.#scope.dispose();";

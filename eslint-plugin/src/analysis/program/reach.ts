@@ -24,13 +24,17 @@ export class Reach {
 
   constructor(oracle: Oracle, settings: ResolvedSettings) {
     this.#oracle = oracle;
-    this.#owners = settings.owners;
+    const packaged = settings.owners.filter(isOfPackages);
+    // what is everybody's, as stacks are, counts where a library's values may be
+    const others = settings.owners.filter((o) => !isOfPackages(o));
+    const isOurs = packaged.length > 0 && others.every(isOfPlatform);
+    this.#owners = isOurs ? packaged : settings.owners;
     const names = new Set(settings.owners.flatMap((o) => [...typeNames(o), ...o.untyped.globals]));
     this.#carriers = new Carriers(oracle, {
       leads: (file) => this.#leads(file),
       isName: (name) => names.has(name),
     });
-    this.#everywhere = settings.owners.some((o) => !isOfPackages(o));
+    this.#everywhere = others.length > 0 && !isOurs;
   }
 
   /** Whether a file can hold owned values. */
@@ -83,6 +87,9 @@ export class Reach {
 /** Whether an owner's types are those of packages, which files must import. */
 const isOfPackages = ({ types }: Owner): boolean =>
   Array.isArray(types) && types.every((t) => t.from === "package" && t.package !== undefined);
+
+const isOfPlatform = ({ types }: Owner): boolean =>
+  Array.isArray(types) && types.every((t) => t.from === "lib");
 
 type Reader = (file: ts.SourceFile, facts: Facts) => boolean;
 
