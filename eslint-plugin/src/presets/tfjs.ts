@@ -61,9 +61,20 @@ const marks = [
 ];
 
 /** Methods of models, which look at tensors and keep none. */
-const runs = ["predict", "predictOnBatch", "execute", "executeAsync", "infer", "embed"];
+const runs = [
+  ...["predict", "predictOnBatch", "evaluate", "execute", "executeAsync", "infer", "embed"],
+];
 const looks = [
-  ...["fit", "evaluate", "trainOnBatch", "classify", "detect", "detectObjects", "segment"],
+  ...[
+    "fit",
+    "evaluate",
+    "trainOnBatch",
+    "setWeights",
+    "classify",
+    "detect",
+    "detectObjects",
+    "segment",
+  ],
   ...["estimatePoses", "estimateFaces", "estimateHands", "estimateSinglePose"],
   ...["estimateMultiplePoses", "recognize"],
 ];
@@ -129,7 +140,7 @@ export const tfjs: readonly OwnerSettings[] = [
     untyped: {
       globals: ["tf", "tfvis"],
       makes,
-      lists: ["split", "unstack"],
+      lists: ["split", "unstack", "getWeights"],
       records: [
         { callee: "topk", fields: ["values", "indices"] },
         { callee: "moments", fields: ["mean", "variance"] },

@@ -5,6 +5,7 @@
  */
 import ts from "typescript";
 import { puts, putValues } from "../program/containers.ts";
+import { ownedByType } from "./untyped-annotations.ts";
 import { listOfSuch, usesOf, type ParameterContext } from "./untyped-parameters.ts";
 import type { Owned } from "../program/ownership.ts";
 import { isSelf, prototypeOf, type FunctionWithBody } from "../program/syntax.ts";
@@ -27,6 +28,9 @@ export function ownedField(
   context: FieldContext,
   access: ts.PropertyAccessExpression,
 ): Owned | null {
+  const field = context.declarationAt(access.name);
+  const said = field && isField(field) ? ownedByType(context, field.type) : null;
+  if (said) return said;
   for (const { value, inside } of storedAt(context, access)) {
     const given = context.ownedAt(value);
     const owned = given && inside ? listOfSuch(given) : given;
@@ -34,6 +38,9 @@ export function ownedField(
   }
   return null;
 }
+
+const isField = (node: ts.Node): node is ts.PropertyDeclaration | ts.ParameterDeclaration =>
+  ts.isPropertyDeclaration(node) || ts.isParameter(node);
 
 /** All that an object stores in a field of its own. */
 export function storedAt(

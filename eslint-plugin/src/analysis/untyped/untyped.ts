@@ -34,6 +34,7 @@ import { isForModel } from "./for-models.ts";
 import { assignedNames } from "./globals.ts";
 import { isFromSource } from "./sources.ts";
 import { ownedField, type FieldContext } from "./untyped-fields.ts";
+import { ownedBySaying, ownedByType } from "./untyped-annotations.ts";
 import { ownedRef, ownedState } from "./untyped-hooks.ts";
 import { ownedByPattern, ownedOfEntry, valuesPut } from "./untyped-patterns.ts";
 import { ownedByAccess } from "./untyped-records.ts";
@@ -87,6 +88,8 @@ function ownedList(context: UntypedContext, values: readonly ts.Expression[]): O
 
 function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | null {
   const name = calleeNameNode(call)?.text ?? "";
+  const said = ownedBySaying(context, call);
+  if (said) return said;
   for (const owner of context.owners) {
     const { makes, lists } = owner.untyped;
     if (isOfNamesake(context, call, owner)) continue;
@@ -97,6 +100,7 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     if (record) return { ...single(owner), shape: "record", fields: record.fields };
     const shape = makes.includes(name) ? single : lists.includes(name) ? several : undefined;
     if (shape && (library || isMethodOf(context, call, owner))) return shape(owner);
+    if (lists.includes(name) && isOfModel(context, call, owner)) return several(owner);
     if (isMarkedCall(context, call, owner) || isOperation(context, call, owner))
       return single(owner);
     if (isFromSource(context, call, owner)) return single(owner);
@@ -104,7 +108,8 @@ function ownedCall(context: UntypedContext, call: ts.CallExpression): Owned | nu
     if (enclosesByName(context, call, owner) && asksForResult(call, owner)) return single(owner);
     const { runs, looks } = owner.untyped;
     if (
-      (runs.includes(name) && isOfLibrary(context, call, owner)) ||
+      (runs.includes(name) &&
+        (isOfModel(context, call, owner) || isOfLibrary(context, call, owner))) ||
       (looks.includes(name) && givesMarked(context, call, owner))
     )
       return takenFor(call, context) === "many" ? several(owner) : single(owner);
@@ -182,6 +187,17 @@ const isMethodOf = (
 ): boolean =>
   ts.isPropertyAccessExpression(expression) &&
   context.ownedAt(expression.expression)?.owner === owner;
+
+/** `model.getWeights()` of what is known to be a model of the same library. */
+function isOfModel(
+  context: UntypedContext,
+  { expression }: ts.CallExpression,
+  { library }: Owner,
+): boolean {
+  if (!ts.isPropertyAccessExpression(expression)) return false;
+  const model = context.ownedAt(expression.expression)?.owner;
+  return model?.policy === "generic" && model.library.some((name) => library.includes(name));
+}
 
 /** `optimizer.minimize(f)`: a method that runs a function in a scope, known by its name alone. */
 export const enclosesByName = (context: UntypedContext, call: CallLike, owner: Owner): boolean => {
@@ -351,6 +367,8 @@ function ownedVariable(context: UntypedContext, id: ts.Identifier): Owned | null
   if (ts.isBindingElement(declaration)) return ownedElement(context, declaration);
   if (ts.isParameter(declaration)) return ownedParameter(context, declaration);
   if (!ts.isVariableDeclaration(declaration)) return null;
+  const said = ownedByType(context, declaration.type);
+  if (said) return said;
   return ownedInitially(context, declaration) ?? byUse(context, declaration);
 }
 
