@@ -137,7 +137,7 @@ test("the tfjs preset names what TensorFlow.js has", () => {
   // of @tensorflow/tfjs-layers, -data, -converter, -node and the models: not installed here
   const elsewhere = [
     ...["decodeBmp", "decodeGif", "decodeImage", "decodeJpeg", "decodePng"],
-    ...["predict", "predictOnBatch", "execute", "executeAsync", "infer", "embed"],
+    ...["predict", "predictOnBatch", "evaluate", "execute", "executeAsync", "infer", "embed"],
     ...["Layer", "Container", "LayersModel", "Sequential", "RNNCell", "GraphModel"],
     ...["layers", "inputs", "outputs", "input", "output", "getLayer", "apply", "weights"],
     ...["trainableWeights", "loadWeights", "setWeights", "optimizer"],
