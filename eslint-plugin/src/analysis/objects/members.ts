@@ -276,14 +276,19 @@ export const isManaged = (
     !isTable(session, node, name)) ||
   isOfLastingScope(session, at);
 
-/** `experts = new Map()`: a manager finds what is in its fields and lists, and in no table. */
+/** `experts = new Map()`, `{ a, b }`: a manager finds what is in its fields and lists alone. */
 const isTable = ({ oracle }: Session, node: ts.ClassLikeDeclaration, field: string): boolean =>
-  node.members.some(
-    (m) =>
-      ts.isPropertyDeclaration(m) &&
-      memberName(m.name) === field &&
-      /^(Map|Set)$/.test(oracle.typeName(m.name)),
-  ) && !someWithin(node, (at) => isRegistered(at, field));
+  node.members.some((m) => {
+    if (!ts.isPropertyDeclaration(m) || memberName(m.name) !== field) return false;
+    const type = oracle.typeName(m.name);
+    if (/^(Map|Set)$/.test(type)) return true;
+    const shape = oracle.ownedAt(m.name)?.shape;
+    return shape === "record" || (shape === "many" && !/Array$/.test(type) && !isTuple(m));
+  }) && !someWithin(node, (at) => isRegistered(at, field));
+
+const isTuple = ({ type, initializer }: ts.PropertyDeclaration): boolean =>
+  (type !== undefined && someWithin(type, ts.isTupleTypeNode)) ||
+  (initializer !== undefined && ts.isArrayLiteralExpression(unwrap(initializer)));
 
 /** `registerModule(name, m)`, `[...this.table.values()]`: the manager may find them that way. */
 const isRegistered = (at: ts.Node, field: string): boolean =>
