@@ -12,6 +12,7 @@ import { enclosingFunction, fateOf } from "../analysis/transfer/fate.ts";
 import { boundNames, referencesTo } from "../analysis/program/references.ts";
 import { isGivenForGood } from "../analysis/transfer/given-for-good.ts";
 import { hasBody, rootOf, someWithin, type FunctionWithBody } from "../analysis/program/syntax.ts";
+import { calledInWords } from "../analysis/program/tags.ts";
 import { bodyEffect } from "../analysis/transfer/summary.ts";
 import { handedTo } from "../analysis/transfer/callbacks.ts";
 import { rule, spanOf, type Finding, type Suggestion } from "../create-rule.ts";
@@ -79,6 +80,7 @@ function wrongTags(file: FileAnalysis, report: (finding: Finding<Id>) => void): 
     ] as const) {
       for (const name of new Set(names)) {
         const parameter = parameters.find((p) => p.name.getText() === name);
+        if (!parameter && node.parameters.some((p) => calledInWords(p) === name)) continue;
         if (!parameter) {
           report({
             mark,

@@ -8,6 +8,7 @@ import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
 import { isPresenceFilter } from "../program/containers.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
+import { onlyLooks } from "../transfer/looked-at.ts";
 import { asksForEnded } from "./ended-signs.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { visitVerb } from "../flow/mention-events.ts";
@@ -47,10 +48,34 @@ export function givesPart(session: Session, value: ts.Expression, list: ts.Expre
   return only !== undefined && others.length === 0 && givesPart(session, only, parameter);
 }
 
-/** `xs`, and `[...xs, x].sort(f)`, which has more. */
-function isWhole({ oracle }: Session, value: ts.Expression, list: ts.Expression): boolean {
-  const literal = literalUnder(value);
+/** `xs`, and `[...xs, x].sort(f)`, which has more, under another name, too. */
+function isWhole(session: Session, value: ts.Expression, list: ts.Expression): boolean {
+  const { oracle } = session;
+  const literal = literalUnder(value) ?? literalUnder(copiedFor(session, value) ?? value);
   return samePlace(oracle, value, list) || (literal ? spreads(oracle, literal, list) : false);
+}
+
+/**
+ * The `[...xs, x]` of `const all = [...xs, x]; all.sort(f); xs = all.slice(0, n)`, where nothing
+ * else but looks is done with `all`.
+ */
+function copiedFor(session: Session, value: ts.Expression): ts.Expression | undefined {
+  const { oracle } = session;
+  const bare = unwrap(value);
+  const copy = ts.isIdentifier(bare) ? oracle.declarationAt(bare) : undefined;
+  const home = copy && enclosingFunction(copy);
+  if (!copy || !ts.isVariableDeclaration(copy) || !home || !ts.isIdentifier(copy.name))
+    return undefined;
+  const isConstant = (ts.getCombinedNodeFlags(copy) & ts.NodeFlags.Const) !== 0;
+  const leaves = (id: ts.Identifier): boolean => {
+    if (id === copy.name || id === bare) return true;
+    const { kind, member, node } = fateOf(id);
+    const isOrdered = kind === "receiver" && /^(sort|reverse|push|unshift)$/.test(member);
+    if (isOrdered) return fateOf(node as ts.Expression).kind === "dropped";
+    return onlyLooksAt(session.transfer(id).effect);
+  };
+  const all = referencesTo(oracle, copy, copy.name, home);
+  return isConstant && all.every(leaves) ? copy.initializer : undefined;
 }
 
 /** `kept.map((i) => xs[i])`, where `kept` is what a filter leaves of places. */
@@ -186,4 +211,23 @@ function speaksOfEnding(
     (node) =>
       ts.isPropertyAccessExpression(node) && /^(dispose|destroy|close)/.test(node.name.text),
   );
+}
+
+/** `const all = [...this.table.values()]`, where `all` is only looked at. */
+export function isCopied(session: Session, container: ts.Expression): boolean {
+  const { kind, member, node, literal } = fateOf(container);
+  const isView = kind === "receiver" && member === "values";
+  const whole = isView ? fateOf(node as ts.Expression) : { kind, node, literal };
+  if (whole.kind !== "bound" || !whole.literal || !ts.isArrayLiteralExpression(whole.literal))
+    return false;
+  const { node: at } = whole;
+  if (!ts.isVariableDeclaration(at) || !ts.isIdentifier(at.name)) return false;
+  return onlyLooks(session, at.name, true) || isCutAfter(session, at.name);
+}
+
+/** `this.best = all.slice(0, n)`, where no more is done with `all` but to order it. */
+function isCutAfter(session: Session, name: ts.Identifier): boolean {
+  const home = enclosingFunction(name);
+  const ids = home ? referencesTo(session.oracle, name.parent as ts.Declaration, name, home) : [];
+  return ids.some((id) => fateOf(id).member === "slice" && copiedFor(session, id) !== undefined);
 }

@@ -21,10 +21,11 @@ import { referencesTo } from "../program/references.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isOwnList } from "../fresh/fresh-variables.ts";
-import { looksAtEntry, onlyLooks } from "../transfer/looked-at.ts";
+import { looksAtEntry } from "../transfer/looked-at.ts";
 import { fieldOfThis, mentionsField, ownedMembers } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isView, putInto, wholeOf } from "./inner-lists.ts";
+import { isCopied } from "./left-out.ts";
 import { isRejected } from "./rejected-entries.ts";
 import { isKeptTwice } from "./kept-twice.ts";
 import { endsBefore } from "./ended-first.ts";
@@ -428,19 +429,6 @@ const isPutBetween = (call: ts.Node): boolean =>
   ts.isCallExpression(call) &&
   calleeNameNode(call)?.text === "splice" &&
   call.arguments[1]?.getText() === "0";
-
-/** `const all = [...this.table.values()]`, where `all` is only looked at. */
-function isCopied(session: Session, container: ts.Expression): boolean {
-  const { kind, member, node, literal } = fateOf(container);
-  const isView = kind === "receiver" && member === "values";
-  const whole = isView ? fateOf(node as ts.Expression) : { kind, node, literal };
-  if (whole.kind !== "bound" || !whole.literal || !ts.isArrayLiteralExpression(whole.literal))
-    return false;
-  const { node: at } = whole;
-  return (
-    ts.isVariableDeclaration(at) && ts.isIdentifier(at.name) && onlyLooks(session, at.name, true)
-  );
-}
 
 /** A loop that does nothing takes nothing. */
 const isEmpty = (node: ts.Statement): boolean =>

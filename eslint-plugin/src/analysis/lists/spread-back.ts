@@ -5,7 +5,7 @@
 import ts from "typescript";
 import type { Oracle } from "../program/oracle.ts";
 import { samePlace } from "../program/same-place.ts";
-import { literalUnder } from "../program/syntax.ts";
+import { literalUnder, unwrap } from "../program/syntax.ts";
 
 /** What such an assignment adds to the place; undefined for any other. */
 export function spreadBack(
@@ -17,6 +17,24 @@ export function spreadBack(
   return spreads(oracle, list, left)
     ? list.elements.filter((part) => !isSpreadOf(oracle, part, left))
     : undefined;
+}
+
+/** The same of `const all = [...xs, x]; …; xs = all;` and of what is cut off such a list. */
+export function addedByName(
+  oracle: Oracle,
+  { left, right, operatorToken }: ts.BinaryExpression,
+): readonly ts.Expression[] | undefined {
+  const given = unwrap(right);
+  const target = ts.isCallExpression(given) ? given.expression : undefined;
+  const isCut =
+    target && ts.isPropertyAccessExpression(target) && /^(slice|filter)$/.test(target.name.text);
+  const value = isCut ? unwrap(target.expression) : given;
+  const copy = ts.isIdentifier(value) ? oracle.declarationAt(value) : undefined;
+  const made = copy && ts.isVariableDeclaration(copy) ? copy.initializer : undefined;
+  const list = made && literalUnder(made);
+  if (operatorToken.kind !== ts.SyntaxKind.EqualsToken || !list || !spreads(oracle, list, left))
+    return undefined;
+  return list.elements.filter((part) => !isSpreadOf(oracle, part, left));
 }
 
 /** Whether a literal has all that a place holds. */

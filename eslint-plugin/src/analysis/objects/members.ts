@@ -20,7 +20,7 @@ import { isSwapped } from "../program/swaps.ts";
 import type { Freshness, Session } from "../session.ts";
 import { lineage } from "./holders.ts";
 import { storedIn } from "../program/setters.ts";
-import { spreadBack } from "../lists/spread-back.ts";
+import { addedByName, spreadBack } from "../lists/spread-back.ts";
 import { onlyLooksAt, type Effect } from "../transfer/transfer.ts";
 import {
   hasBody,
@@ -94,7 +94,8 @@ function membersOf(session: Session, node: ts.ClassLikeDeclaration): readonly Me
     if (ts.isClassLike(inner)) return;
     if (ts.isBinaryExpression(inner) && assigns(inner)) {
       const field = fieldOfThis(inner.left);
-      const added = field && spreadBack(session.oracle, inner);
+      const added =
+        field && (spreadBack(session.oracle, inner) ?? addedByName(session.oracle, inner));
       const list = added && session.oracle.ownedAt(field);
       if (list) for (const value of added) note(field.name.text, value, place, list);
       else if (field && !isSwapped(field)) note(field.name.text, inner.right, place);

@@ -95,6 +95,14 @@ interface Told {
 }
 const nothingTold: Told = { takes: [], fresh: false, borrowed: false };
 
+/** What a description calls a parameter: "the frame" is the pattern `{ image }: Frame`. */
+export function calledInWords({ name, type }: ts.ParameterDeclaration): string | undefined {
+  if (ts.isIdentifier(name)) return name.text;
+  if (!type || !ts.isTypeReferenceNode(type) || !ts.isIdentifier(type.typeName)) return undefined;
+  const [first = "", ...rest] = type.typeName.text;
+  return first.toLowerCase() + rest.join("");
+}
+
 function toldOf(declaration: ts.Node): Told {
   if (!ts.isFunctionLike(declaration)) return nothingTold;
   const text = ts
@@ -103,7 +111,7 @@ function toldOf(declaration: ts.Node): Told {
     .join("\n")
     .replace(/\s+/g, " ");
   if (text === "") return nothingTold;
-  const names = declaration.parameters.map((p) => p.name.getText());
+  const names = declaration.parameters.flatMap((p) => calledInWords(p) ?? []);
   const isName = (word: string | undefined): word is string =>
     word !== undefined && names.includes(word.replaceAll("`", ""));
   const given = giving.exec(text);

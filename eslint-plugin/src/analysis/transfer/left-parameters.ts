@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
 import type { Owned } from "../program/oracle.ts";
+import { calledInWords } from "../program/tags.ts";
 import { referencesTo } from "../program/references.ts";
 import {
   hasBody,
@@ -44,10 +45,38 @@ export function leftParameters(session: Session, file: ts.SourceFile): LeftParam
 function leftOf(
   session: Session,
   fn: FunctionWithBody,
-  { name, initializer, dotDotDotToken: rest, questionToken }: ts.ParameterDeclaration,
+  parameter: ts.ParameterDeclaration,
   exits: readonly ts.IfStatement[],
 ): LeftParameter[] {
-  if (!ts.isIdentifier(name) || (initializer ?? rest ?? questionToken)) return [];
+  const { name, initializer, dotDotDotToken: rest, questionToken } = parameter;
+  if (initializer ?? rest ?? questionToken) return [];
+  const isSaid = saysTaken(session, fn, parameter);
+  if (!ts.isIdentifier(name))
+    return isSaid && ts.isObjectBindingPattern(name)
+      ? name.elements.flatMap(({ name: part }) =>
+          ts.isIdentifier(part) ? leftNamed(session, fn, part, exits, isSaid) : [],
+        )
+      : [];
+  return leftNamed(session, fn, name, exits, isSaid);
+}
+
+/** Whether a function says of a parameter that it takes it over, by the name of its type too. */
+function saysTaken(
+  { oracle }: Session,
+  fn: FunctionWithBody,
+  parameter: ts.ParameterDeclaration,
+): boolean {
+  const called = calledInWords(parameter);
+  return called !== undefined && oracle.tags(fn).takes.includes(called);
+}
+
+function leftNamed(
+  session: Session,
+  fn: FunctionWithBody,
+  name: ts.Identifier,
+  exits: readonly ts.IfStatement[],
+  isSaid: boolean,
+): LeftParameter[] {
   const owned = session.oracle.ownedAt(name);
   if (!owned || owned.shape === "many" || owned.nullable || owned.owner.policy !== "protocol")
     return [];
@@ -55,12 +84,13 @@ function leftOf(
   const ids = referencesTo(session.oracle, name.parent as ts.Declaration, name, fn).filter(
     (id) => id !== name && !(isRecord && comparesField(session, id)),
   );
-  const [first] = ids;
+  const isLook = (id: ts.Identifier): boolean => isSaid && onlyLooksAt(session.transfer(id).effect);
+  const first = ids.find((id) => !isLook(id));
   const early = exits.find((exit) => first !== undefined && exit.end <= first.pos);
   const exit = early && returnIn(early.thenStatement);
   if (!exit || !ids.some((id) => isGone(session, id, fn))) return [];
   const index = fn.parameters.findIndex((p) => p.name === name);
-  if (!isMadeForCalls(session, fn, index)) return [];
+  if (isSaid ? !mayLackScope(session, exit) : !isMadeForCalls(session, fn, index)) return [];
   const [field, ...others] = isRecord ? owned.fields : [];
   const label = field !== undefined && others.length === 0 ? `${name.text}.${field}` : name.text;
   return [{ name, label, owned, exit }];
