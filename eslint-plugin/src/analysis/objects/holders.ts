@@ -110,7 +110,9 @@ export class Holders {
    * objects are ended by what is called so; other names mean too much.
    */
   #endingOfLiterals(node: ts.ObjectLiteralExpression | NamedType): string | undefined {
-    const all = ts.isObjectLiteralExpression(node) ? [node] : literalsOf(this.#oracle, node);
+    const all = ts.isObjectLiteralExpression(node)
+      ? [node]
+      : literalsOf(this.#oracle, node, isEndingName);
     const counts = (owned: Owned): boolean => Array.isArray(owned.owner.types);
     const isEnding = (name: string): boolean =>
       this.#ask.anyName ? isEndingName(name) : final.includes(name);

@@ -8,7 +8,8 @@ import { nameOf } from "../program/call-sites.ts";
 import { enclosingFunction, returnsOf } from "../transfer/fate.ts";
 import { endsAt, getsNothing } from "./field-deeds.ts";
 import { sourcesOf, tellsOf } from "../program/call-index.ts";
-import { grouped } from "../program/field-index.ts";
+import { puts } from "../program/containers.ts";
+import { elementsByName, grouped } from "../program/field-index.ts";
 import type { Oracle } from "../program/oracle.ts";
 import type { Owned } from "../program/ownership.ts";
 import {
@@ -38,7 +39,9 @@ export type NamedType = ts.InterfaceDeclaration | ts.TypeLiteralNode;
 export const isNamedType = (node: ts.Node): node is NamedType =>
   ts.isInterfaceDeclaration(node) ||
   (ts.isTypeLiteralNode(node) &&
-    (ts.isTypeAliasDeclaration(node.parent) || givenBy(node) !== undefined));
+    (ts.isTypeAliasDeclaration(node.parent) ||
+      givenBy(node) !== undefined ||
+      tableOf(node) !== undefined));
 
 /** What says the name of such a type. */
 export const namedBy = (
@@ -59,11 +62,53 @@ function givenBy(node: ts.TypeLiteralNode): FunctionWithBody | undefined {
   return hasBody(parent) && parent.type === type ? parent : undefined;
 }
 
-/** The objects that functions of the program return under the name of a type. */
-export function literalsOf(oracle: Oracle, node: NamedType): ts.ObjectLiteralExpression[] {
+/** The list or table of which each is such a type: `#all = new Map<string, { end(): void }>()`. */
+function tableOf(node: ts.TypeLiteralNode): ts.Declaration | undefined {
+  const { parent } = node;
+  const isEach =
+    ts.isArrayTypeNode(parent) ||
+    (ts.isTypeReferenceNode(parent) && /^(Map|Set|Array)$/.test(parent.typeName.getText())) ||
+    (ts.isNewExpression(parent) && /^(Map|Set)$/.test(parent.expression.getText()));
+  if (!isEach) return undefined;
+  for (let at: ts.Node = parent; !ts.isStatement(at) && !ts.isSourceFile(at); at = at.parent) {
+    if (ts.isPropertyDeclaration(at) || ts.isVariableDeclaration(at)) return at;
+    if (ts.isFunctionLike(at) || ts.isTypeLiteralNode(at)) return undefined;
+  }
+  return undefined;
+}
+
+/** The objects that are written where they are put into a list or table. */
+function literalsIntoTable(
+  oracle: Oracle,
+  table: ts.Declaration,
+  { members }: ts.TypeLiteralNode,
+  isEndingName: (name: string) => boolean,
+): ts.ObjectLiteralExpression[] {
+  const { facts } = oracle;
+  // `const { end } = all.get(name)`: an end that has a name of its own is not followed
+  const taken = facts.of(table.getSourceFile(), elementsByName);
+  const isTaken = (name: string): boolean => isEndingName(name) && taken.has(name);
+  if (members.some(({ name }) => name && isTaken(memberName(name)))) return [];
+  return facts.calls(table.getSourceFile()).flatMap(({ expression: on, arguments: given }) => {
+    if (!ts.isPropertyAccessExpression(on) || !puts(on.name.text)) return [];
+    const place = unwrap(on.expression);
+    const name = ts.isPropertyAccessExpression(place) ? place.name : place;
+    if (oracle.declarationAt(name) !== table) return [];
+    return given.map(unwrap).filter(ts.isObjectLiteralExpression);
+  });
+}
+
+/** The objects that functions of the program return under the name of a type, or put into it. */
+export function literalsOf(
+  oracle: Oracle,
+  node: NamedType,
+  isEndingName: (name: string) => boolean,
+): ts.ObjectLiteralExpression[] {
   const declaration = namedBy(node);
   const { facts, program } = oracle;
   const own = ts.isTypeLiteralNode(node) ? givenBy(node) : undefined;
+  const table = ts.isTypeLiteralNode(node) ? tableOf(node) : undefined;
+  if (table) return literalsIntoTable(oracle, table, node as ts.TypeLiteralNode, isEndingName);
   const makers = declaration
     ? (facts.of(program, makersByName).get(declaration.name.text) ?? [])
         .filter(({ name }) => oracle.declarationAt(name) === declaration)
