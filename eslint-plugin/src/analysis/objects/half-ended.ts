@@ -57,7 +57,7 @@ function halfOf(session: Session, node: ts.VariableDeclaration): HalfEnded | und
   const { name, declaration } = firstOf(node, place);
   const roots = leavingIn(session, node, place, home);
   const owned = roots && session.oracle.ownedAt(name);
-  if (!roots || owned?.shape !== "record" || owned.fields.length < 2) return undefined;
+  if (!roots || owned?.shape !== "record") return undefined;
   const parts = new Parts(session, home, place);
   parts.bound(name, declaration);
   const ended = [...parts.ended].at(-1);
