@@ -11,6 +11,7 @@ import { functionHanded, givesThis } from "../program/callee.ts";
 import { enclosingFunction, fateOf, returnsOf } from "../transfer/fate.ts";
 import { partFreshness } from "./fresh-parts.ts";
 import { isOwnList, variableFreshness } from "./fresh-variables.ts";
+import { namesOver } from "../transfer/lending.ts";
 import { mayHold } from "../transfer/holding.ts";
 import { holdsNothing } from "../objects/holds-nothing.ts";
 import { joinsFresh } from "./joined-records.ts";
@@ -62,9 +63,22 @@ export function freshness(session: Session, expression: ts.Expression): Freshnes
     const owned = session.oracle.ownedAt(node);
     if (owned?.shape === "one" && isHolder(owned.owner, session.settings)) return "fresh";
     const values = valuesOf(node);
-    return values.length < node.properties.length ? "unknown" : literalFreshness(session, values);
+    const plain = node.properties.filter(
+      (p) => ts.isSpreadAssignment(p) && addsNothing(session, p),
+    );
+    return values.length + plain.length < node.properties.length
+      ? "unknown"
+      : literalFreshness(session, values);
   }
   return node.kind === ts.SyntaxKind.ThisKeyword ? "borrowed" : "unknown";
+}
+
+/** `{ ...defect, map: defect.map.alias() }`: all that is owned in what is spread gets another. */
+function addsNothing({ oracle }: Session, spread: ts.SpreadAssignment): boolean {
+  const owned = oracle.ownedAt(spread.expression);
+  if (owned?.shape !== "record") return owned === null;
+  const over = namesOver(spread);
+  return owned.fields.every((name) => over.includes(name));
 }
 
 /** `cond ? a : null` is as fresh as `a`. */

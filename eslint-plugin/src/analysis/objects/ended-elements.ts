@@ -12,6 +12,7 @@ import { enclosingFunction, fateOf, loopOver, type Fate } from "../transfer/fate
 import { givesPart } from "../lists/left-out.ts";
 import { entryOf } from "../transfer/looked-at.ts";
 import { fieldOfThis, ownedMembers } from "./members.ts";
+import { isInline } from "../flow/closures.ts";
 import { fieldSlots } from "../flow/slots.ts";
 import { picks, visitVerb } from "../flow/mention-events.ts";
 import { transferOf } from "../transfer/mention.ts";
@@ -35,7 +36,7 @@ export function losesEnded(session: Session, { left, right, operatorToken }: ts.
   const field = fieldOfThis(left);
   if (!field || operatorToken.kind !== ts.SyntaxKind.EqualsToken) return false;
   const home = enclosingFunction(field);
-  if (!home || !ts.isMethodDeclaration(home)) return false;
+  if (!home || !(ts.isMethodDeclaration(home) || isListener(session, home))) return false;
   if (!isEmptyContainer(unwrap(right)) && !givesPart(session, right, left)) return false;
   const owned = session.oracle.ownedAt(field);
   const place = ts.findAncestor(home, ts.isClassLike);
@@ -45,12 +46,19 @@ export function losesEnded(session: Session, { left, right, operatorToken }: ts.
   return endsSomeOf(session, place, field.name.text) && !isSetUp(session, home);
 }
 
+/** `feed.on((x) => { this.xs = … })`: what somebody runs later, and again. */
+const isListener = (session: Session, fn: ts.Node): boolean =>
+  (ts.isArrowFunction(fn) || ts.isFunctionExpression(fn)) &&
+  handedTo(fn) !== undefined &&
+  !isInline(session, fn);
+
 /** Whether the dataflow follows a field itself. */
 const isSlot = (session: Session, place: ts.ClassLikeDeclaration, field: ts.Expression): boolean =>
   fieldSlots(session, place).some(({ mentions }) => mentions.includes(field));
 
 /** `constructor() { this.reset(); }`: the method gives the fields their first values, too. */
-const isSetUp = ({ oracle }: Session, method: ts.MethodDeclaration): boolean =>
+const isSetUp = ({ oracle }: Session, method: ts.Node): boolean =>
+  ts.isMethodDeclaration(method) &&
   hasBody(method) &&
   callSitesOf(oracle, method, "program").calls.some((call) => {
     const by = enclosingFunction(call);
