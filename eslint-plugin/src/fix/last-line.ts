@@ -5,7 +5,7 @@
 import ts from "typescript";
 import type { Ending } from "../analysis/objects/endings.ts";
 import type { Member } from "../analysis/objects/members.ts";
-import { within } from "../analysis/program/syntax.ts";
+import { memberName, within } from "../analysis/program/syntax.ts";
 import type { Oracle } from "../analysis/program/oracle.ts";
 import type { Fix } from "../create-rule.ts";
 import { asCall, endCallOf } from "./end-call.ts";
@@ -32,6 +32,7 @@ export function endingLine(oracle: Oracle, method: Ending, field: Member): Fix |
   const { owned, at } = field;
   const { shape, nullable } = owned;
   if (shape === "record" || (shape === "many" && nullable)) return null;
+  if (owned.each !== undefined) return recordsLine(oracle, method, field);
   const end = endCallOf(oracle, at, owned, method.member);
   if (!end) return null;
   const sure = field.inConstructor && !nullable && isUnconditional(at);
@@ -40,6 +41,28 @@ export function endingLine(oracle: Oracle, method: Ending, field: Member): Fix |
       ? `for (const value of ${valuesIn(field)}) ${asCall("value", end, true)};`
       : `${asCall(`this.${field.name}`, end, sure)};`;
   return lastLine(method, line);
+}
+
+/** `for (const { map } of this.all.values()) map.dispose();`, where the protocol names the end. */
+function recordsLine(oracle: Oracle, method: Ending, field: Member): Fix | null {
+  const { each, fields, inner, owner } = field.owned;
+  const [end] = owner.dispose.methods;
+  const isPlain = each === "record" && inner === undefined && owner.policy === "protocol";
+  if (!isPlain || !end || fields.length === 0) return null;
+  const dot = (name: string): string => (isAlwaysThere(oracle, field.at, name) ? "." : "?.");
+  const calls = fields.map((name) => `${name}${dot(name)}${end}();`).join(" ");
+  const body = fields.length === 1 ? calls : `{ ${calls} }`;
+  return lastLine(method, `for (const { ${fields.join(", ")} } of ${valuesIn(field)}) ${body}`);
+}
+
+/** Whether the records of a file that have a field say that it always has a value. */
+function isAlwaysThere({ facts }: Oracle, at: ts.Node, field: string): boolean {
+  const said = facts
+    .nodes<ts.PropertySignature>(at.getSourceFile(), ts.SyntaxKind.PropertySignature)
+    .filter(({ name }) => memberName(name) === field);
+  const isThere = ({ questionToken, type }: ts.PropertySignature): boolean =>
+    !questionToken && !/\b(null|undefined)\b/.test(type?.getText() ?? "");
+  return said.length > 0 && said.every(isThere);
 }
 
 /** Whether a value is made by a statement of the constructor itself, on every way through it. */
