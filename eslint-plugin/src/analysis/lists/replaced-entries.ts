@@ -19,6 +19,7 @@ import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
 import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { isOfOwner } from "./other-owners.ts";
+import { hasSameKey } from "./same-keys.ts";
 import { isGivenTwice } from "./given-twice.ts";
 import { isNamedAgain, keptEachTurn } from "./named-again.ts";
 import { entryOf, onlyLooked, onlyLooks } from "../transfer/looked-at.ts";
@@ -58,8 +59,11 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     const old = oldOf(session, put);
     const isRing = goesRound(session, put) || isForFull(session, put);
     const isFound = !isRing && isAtPlaceOf(session, put, home);
+    const same = hasSameKey(session, put, home, replacing.test(nameOf(home) ?? ""));
+    const isOfTurn = same !== undefined && same.within !== home.body;
     const isOwn =
-      (old && isOwnList(session, put.table)) || (isRing && endsOwnElements(session, put.table));
+      ((old !== undefined || isOfTurn) && isOwnList(session, put.table)) ||
+      ((isRing || isOfTurn) && endsOwnElements(session, put.table));
     const held = isHeld(session, put.table);
     if (!isOwn && !held) return keptEachTurn(session, put, home);
     if (isRing && !isNowhereElse(session, put.value)) return [];
@@ -78,6 +82,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     if (
       !updates &&
       !twice &&
+      !(same && isNew) &&
       !((isNew || isFull) && isReplaced(session, put, home, isFull, isOpen))
     )
       return [];
@@ -86,7 +91,13 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
       return [];
     const leaves = old
       ? leavesNamed(session, home, put, old)
-      : leavesOld(session, home, put, updates && (held || isForFull(session, put)), !isFound);
+      : leavesOld(
+          session,
+          same?.within ?? home.body,
+          put,
+          updates && (held || isForFull(session, put)),
+          !isFound,
+        );
     return leaves ? [{ call: put.node, table: put.table.getText(), owned }] : [];
   });
 }
@@ -202,12 +213,12 @@ function replaces(session: Session, home: FunctionWithBody, key: ts.Expression):
 /** Whether nothing in a function has the old value in hand, or asks whether there is one. */
 function leavesOld(
   session: Session,
-  home: FunctionWithBody,
+  place: ts.Node,
   { node, table }: Put,
   updates: boolean,
   tests: boolean,
 ): boolean {
-  return !someWithin(home.body, (inner) => {
+  return !someWithin(place, (inner) => {
     if (ts.isCallExpression(inner) && inner !== node && mayFree(session, inner, table)) return true;
     if (!ts.isIdentifier(inner) && !ts.isPropertyAccessExpression(inner)) return false;
     if (within(inner, table) || !samePlace(session.oracle, inner, table)) return false;
