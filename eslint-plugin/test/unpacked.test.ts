@@ -91,4 +91,15 @@ for (const [name, use] of Object.entries({
   );
 }
 
+const rows = (names: string, end: string, mark = ""): string => `
+import * as tf from "@tensorflow/tfjs-core";
+export function f(x) {
+  const ${names} = tf.unstack(x);${mark}
+  const n = second.size;
+  ${end}
+  return n;
+}`;
+finds("a place that a pattern skips", rows("[, second]", "second.dispose();", " // !"), "tfjs");
+finds("each place has a name", rows("[first, second]", "tf.dispose([first, second]);"), "tfjs");
+
 test.run();

@@ -65,16 +65,8 @@ const runs = [
   ...["predict", "predictOnBatch", "evaluate", "execute", "executeAsync", "infer", "embed"],
 ];
 const looks = [
-  ...[
-    "fit",
-    "evaluate",
-    "trainOnBatch",
-    "setWeights",
-    "classify",
-    "detect",
-    "detectObjects",
-    "segment",
-  ],
+  ...["fit", "evaluate", "trainOnBatch", "setWeights"],
+  ...["classify", "detect", "detectObjects", "segment"],
   ...["estimatePoses", "estimateFaces", "estimateHands", "estimateSinglePose"],
   ...["estimateMultiplePoses", "recognize"],
 ];

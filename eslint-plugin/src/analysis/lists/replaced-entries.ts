@@ -19,7 +19,7 @@ import { enclosingFunction, loopOfTurn } from "../transfer/fate.ts";
 import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { isOfOwner } from "./other-owners.ts";
-import { hasSameKey } from "./same-keys.ts";
+import { repeatedPut } from "./same-keys.ts";
 import { isGivenTwice } from "./given-twice.ts";
 import { isNamedAgain, keptEachTurn } from "./named-again.ts";
 import { entryOf, onlyLooked, onlyLooks } from "../transfer/looked-at.ts";
@@ -59,8 +59,8 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     const old = oldOf(session, put);
     const isRing = goesRound(session, put) || isForFull(session, put);
     const isFound = !isRing && isAtPlaceOf(session, put, home);
-    const same = hasSameKey(session, put, home, replacing.test(nameOf(home) ?? ""));
-    const isOfTurn = same !== undefined && same.within !== home.body;
+    const repeated = repeatedPut(session, put, home, replacing.test(nameOf(home) ?? ""));
+    const isOfTurn = repeated !== undefined && repeated !== home.body;
     const isOwn =
       ((old !== undefined || isOfTurn) && isOwnList(session, put.table)) ||
       ((isRing || isOfTurn) && endsOwnElements(session, put.table));
@@ -82,7 +82,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     if (
       !updates &&
       !twice &&
-      !(same && isNew) &&
+      !(repeated && isNew) &&
       !((isNew || isFull) && isReplaced(session, put, home, isFull, isOpen))
     )
       return [];
@@ -93,7 +93,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
       ? leavesNamed(session, home, put, old)
       : leavesOld(
           session,
-          same?.within ?? home.body,
+          repeated ?? home.body,
           put,
           updates && (held || isForFull(session, put)),
           !isFound,

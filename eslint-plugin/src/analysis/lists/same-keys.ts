@@ -9,22 +9,17 @@ import type { Put } from "./puts.ts";
 import { rootOf, someWithin, within, type FunctionWithBody } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 
-/** Where the same key comes again: a loop, or the body of a function. */
-export interface SameKey {
-  readonly within: ts.Node;
-}
-
 /**
- * Whether each turn of a loop around it, or each call of a function, puts something under one key.
+ * The loop, or the body of a function, of which each turn or call puts something under one key.
  *
  * @param remembers whether the function says by its name that it puts what it is given somewhere
  */
-export function hasSameKey(
+export function repeatedPut(
   session: Session,
   put: Put,
   home: FunctionWithBody,
   remembers: boolean,
-): SameKey | undefined {
+): ts.Node | undefined {
   const { key, node, table, value } = put;
   if (!ts.isStringLiteralLike(key) && !ts.isNumericLiteral(key)) return undefined;
   const root = rootOf(table);
@@ -32,14 +27,14 @@ export function hasSameKey(
   const loop = ts.findAncestor(node, (at) =>
     at === home ? "quit" : ts.isIterationStatement(at, false),
   );
-  if (loop && !(held && within(held, loop)) && !mayLeave(loop)) return { within: loop };
+  if (loop && !(held && within(held, loop)) && !mayLeave(loop)) return loop;
   const isGiven = (at: ts.Node): boolean => {
     const source = ts.isIdentifier(at) ? session.oracle.declarationAt(at) : undefined;
     return source !== undefined && ts.isParameter(source) && source.parent === home;
   };
   const isOfCall =
     remembers && isExported(session.oracle.facts, home) && someWithin(value, isGiven);
-  return isOfCall && !someWithin(home.body, ts.isIfStatement) ? { within: home.body } : undefined;
+  return isOfCall && !someWithin(home.body, ts.isIfStatement) ? home.body : undefined;
 }
 
 /** A loop that something leaves may have one turn. */

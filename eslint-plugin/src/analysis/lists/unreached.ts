@@ -140,12 +140,11 @@ function partsOf(
   node: ts.Expression,
 ): { length: number; list: "known" | "unknown" } | undefined {
   const name = ts.isCallExpression(node) ? (calleeNameNode(node)?.text ?? "") : "";
-  // `const [, second] = unstack(x)`: there is one before it
-  if (elements.some(ts.isOmittedExpression) && /^(unstack|unbind)$/.test(name))
-    return { length: elements.length, list: "unknown" };
-  if (!ts.isCallExpression(node) || !/^(split|chunk|tensorSplit)$/.test(name)) return undefined;
-  const sizes = node.arguments.find(ts.isArrayLiteralExpression)?.elements;
+  const isCut = /^(split|chunk|tensorSplit)$/.test(name);
+  if (!ts.isCallExpression(node) || !(isCut || /^(unstack|unbind)$/.test(name))) return undefined;
+  const sizes = isCut && node.arguments.find(ts.isArrayLiteralExpression)?.elements;
   if (sizes && !sizes.some(ts.isSpreadElement)) return { length: sizes.length, list: "known" };
-  const isCut = elements.length === 1 || elements.some(ts.isOmittedExpression);
-  return isCut ? { length: Math.max(2, elements.length), list: "unknown" } : undefined;
+  // `const [, second] = unstack(x)`: there is one before it
+  if (elements.some(ts.isOmittedExpression)) return { length: elements.length, list: "unknown" };
+  return isCut && elements.length === 1 ? { length: 2, list: "unknown" } : undefined;
 }

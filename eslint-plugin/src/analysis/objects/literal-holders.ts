@@ -106,9 +106,11 @@ export function literalsOf(
 ): ts.ObjectLiteralExpression[] {
   const declaration = namedBy(node);
   const { facts, program } = oracle;
+  if (ts.isTypeLiteralNode(node)) {
+    const table = tableOf(node);
+    if (table) return literalsIntoTable(oracle, table, node, isEndingName);
+  }
   const own = ts.isTypeLiteralNode(node) ? givenBy(node) : undefined;
-  const table = ts.isTypeLiteralNode(node) ? tableOf(node) : undefined;
-  if (table) return literalsIntoTable(oracle, table, node as ts.TypeLiteralNode, isEndingName);
   const makers = declaration
     ? (facts.of(program, makersByName).get(declaration.name.text) ?? [])
         .filter(({ name }) => oracle.declarationAt(name) === declaration)

@@ -13,8 +13,8 @@ import { isTarget, someWithin, within } from "../program/syntax.ts";
 /** Whether the function of a mention that ends or hands on what a field has fills it afterwards. */
 export function isRefilledAfter(mention: ts.Expression): boolean {
   const home = enclosingFunction(mention);
-  if (!home) return false;
   const name = fieldOfThis(mention)?.name.text;
+  if (!home || name === undefined) return false;
   const isFilled = (at: ts.Node): boolean => {
     if (fieldOfThis(at)?.name.text !== name || !isTarget(at) || getsNothing(at)) return false;
     if (!ts.isBinaryExpression(at.parent)) return false;

@@ -44,12 +44,9 @@ export function lendsToHanded(
   if (given.some((fn) => fn && !looksOnly(session, fn, index))) return false;
   if (given.length > 0 && !given.includes(undefined) && isSeen) return true;
   if (at === undefined)
-    return owner.policy === "protocol" && isOfType(session, call) && isOwnedCall(session, call);
+    return owner.policy === "protocol" && isOfType(session, call) && gives(session, call);
   return owner.policy === "protocol" ? givesBack(session, call) : isScored(session, call, index);
 }
-
-const isOwnedCall = ({ oracle }: Session, call: ts.CallExpression): boolean =>
-  oracle.ownedAt(call) !== null;
 
 /** `step(t)` of `const step = table[name](2)`, `this.step(t)` of a field that holds a function. */
 function isOfType({ oracle }: Session, call: ts.CallExpression): boolean {
@@ -226,6 +223,9 @@ function speaksOf(fn: FunctionWithBody, index: number): boolean {
 }
 
 /** Whether a call gives a value or a number: a function that only takes gives nothing back. */
-const givesBack = ({ oracle }: Session, call: ts.CallExpression): boolean =>
-  oracle.ownedAt(call) !== null ||
-  oracle.gives(ts.isAwaitExpression(call.parent) ? call.parent : call, "number");
+const givesBack = (session: Session, call: ts.CallExpression): boolean =>
+  gives(session, call) ||
+  session.oracle.gives(ts.isAwaitExpression(call.parent) ? call.parent : call, "number");
+
+const gives = ({ oracle }: Session, call: ts.CallExpression): boolean =>
+  oracle.ownedAt(call) !== null;

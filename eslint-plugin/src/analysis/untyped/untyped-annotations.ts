@@ -2,9 +2,10 @@
  * Untyped annotations: what a type says that is written with a name of a library whose types the
  * program does not have: `decode(): tf.Tensor3D`, `model.evaluate(x, y) as tf.Scalar[]`,
  * `#best: tf.Tensor[] = []`. The name must come from the library by its import. Used by
- * `untyped.ts` and `untyped-fields.ts`.
+ * `untyped.ts`, `untyped-fields.ts` and `untyped-parameters.ts`.
  */
 import ts from "typescript";
+import type { Owner } from "../../owner.ts";
 import { bindingOf, namesLibrary } from "./library-names.ts";
 import { several, single, typeNames, type Owned } from "../program/ownership.ts";
 import { calleeNameNode, hasBody, isNullish } from "../program/syntax.ts";
@@ -61,10 +62,13 @@ function ofName(context: ParameterContext, typeName: ts.EntityName, name: string
   const binding = bindingOf(context, root);
   const from = binding && ts.findAncestor(binding, ts.isImportDeclaration)?.moduleSpecifier;
   if (!from) return null;
-  const plain = name === "Scalar" ? "Tensor" : name.replace(/\d+D$/, "");
-  const owner = context.owners.find((o) => typeNames(o).includes(plain) && namesLibrary(from, o));
+  const owner = context.owners.find((o) => isTypeOf(o, name) && namesLibrary(from, o));
   return owner ? single(owner) : null;
 }
+
+/** Whether a name is that of an owner's type, `Tensor3D` of `Tensor`. */
+export const isTypeOf = (owner: Owner, name: string): boolean =>
+  typeNames(owner).includes(name === "Scalar" ? "Tensor" : name.replace(/\d+D$/, ""));
 
 /** What a call is said to give: by an assertion, `(await run(x)) as tf.Tensor`, or its callee. */
 export function ownedBySaying(context: ParameterContext, call: ts.CallExpression): Owned | null {

@@ -7,9 +7,10 @@ import ts from "typescript";
 import type { Owner } from "../../owner.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { isLibraryCall, isOfNamesake, type NameContext } from "./library-names.ts";
-import { listOf, several, single, typeNames, type Owned } from "../program/ownership.ts";
+import { listOf, several, single, type Owned } from "../program/ownership.ts";
 import { referencesTo, type References } from "../program/references.ts";
 import { calleeNameNode, type CallLike } from "../program/syntax.ts";
+import { isTypeOf } from "./untyped-annotations.ts";
 
 /** What is needed to know of the program. */
 export interface ParameterContext extends NameContext, References {
@@ -51,9 +52,7 @@ function byAnnotation(context: ParameterContext, parameter: ts.ParameterDeclarat
   if (!ts.isTypeReferenceNode(element)) return null;
   const { typeName } = element;
   const last = (ts.isIdentifier(typeName) ? typeName : typeName.right).text;
-  const owner = context.owners.find((o) =>
-    typeNames(o).some((name) => last.replace(/\d+D$/, "") === name),
-  );
+  const owner = context.owners.find((o) => isTypeOf(o, last));
   if (!owner || isOfNamesake(context, parameter, owner)) return null;
   return (isList ? several : single)(owner);
 }
