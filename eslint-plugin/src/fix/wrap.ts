@@ -120,6 +120,7 @@ export function wrapInScope(session: Session, root: ts.Expression, owner: Owner)
   if (
     !callback ||
     losesTuple(target) ||
+    isReadOnly(session, target) ||
     !(
       ts.isArrowFunction(target.parent) ||
       ts.isReturnStatement(target.parent) ||
@@ -144,6 +145,21 @@ function losesTuple(target: ts.Expression): boolean {
     isAsync(enclosingFunction(target)) &&
     ts.isArrayLiteralExpression(target) &&
     !isScript(target.getSourceFile())
+  );
+}
+
+/** `const { shape } = x.neg()`: the scope would move out the value, which has no name there. */
+function isReadOnly(session: Session, target: ts.Expression): boolean {
+  const { parent } = target;
+  const pattern = ts.isVariableDeclaration(parent)
+    ? parent.name
+    : ts.isBinaryExpression(parent)
+      ? parent.left
+      : undefined;
+  return (
+    pattern !== undefined &&
+    (ts.isObjectBindingPattern(pattern) || ts.isObjectLiteralExpression(pattern)) &&
+    session.oracle.ownedAt(target)?.shape === "one"
   );
 }
 
