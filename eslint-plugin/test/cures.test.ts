@@ -53,7 +53,9 @@ test("what a variable held before may be missing", () => {
 test("what a pattern reads is no result of a scope", () => {
   const read = "const { shape } = x.neg();";
   const named = "using neg = x.neg(); const { shape } = neg;";
-  const code = `${tenure}export function f(x: Tensor): readonly number[] {\n  ${read}\n  return shape;\n}`;
+  const code =
+    `${tenure}export function f(x: Tensor): readonly number[] {\n  ${read}\n` +
+    "  return shape;\n}";
   const whole = 'import { newDisposeScope } from "tenure"; using scope = newDisposeScope();';
   assert.equal(cures("tenure", code), [named, whole]);
 });

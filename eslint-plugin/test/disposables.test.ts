@@ -46,6 +46,16 @@ disposables(
   [],
 );
 
+const two = (rest: string): string =>
+  `export class Two { a = new Handle(); b = new Handle(); [Symbol.dispose]() { ${rest} } }`;
+disposables(
+  "what fields begin with",
+  two("this.a[Symbol.dispose]();") +
+    two("this.a[Symbol.dispose](); this.b[Symbol.dispose]();").replace("Two", "Both") +
+    "export class One { static h = new Handle(); [Symbol.dispose]() { One.h.read(); } }",
+  ["require-member-disposal"],
+);
+
 const watch =
   "class Watch implements Disposable { constructor(readonly o: { signal?: AbortSignal; ms: " +
   "number }) {} arm() { console.log(this.o.ms); } [Symbol.dispose]() { console.log(1); } }\n" +

@@ -5,6 +5,7 @@
  * `is-fresh.ts`; unsure means no.
  */
 import ts from "typescript";
+import { isStatic } from "../objects/members.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import type { Callee } from "../program/callee.ts";
 import { endsSeen, madeBy } from "./ends-seen.ts";
@@ -98,6 +99,7 @@ function mayEndIt(session: Session, argument: ts.Expression): boolean {
 /** Whether what is made at a place is made once and may last as long as the program. */
 export function lastsAsProgram(session: Session, made: CallLike): boolean {
   const home = enclosingFunction(made);
+  if (isMadePerObject(made)) return false;
   if (!home) return !isInLoop(made, undefined);
   if (isInLoop(made, home) || enclosingFunction(home) || !hasBody(home)) return false;
   if (ts.isClassElement(home)) return false;
@@ -109,6 +111,12 @@ export function lastsAsProgram(session: Session, made: CallLike): boolean {
     calls.every((c) => enclosingFunction(c) === undefined)
   );
 }
+
+/** What a field of each object begins with: `conn = new Conn()`. */
+const isMadePerObject = (made: CallLike): boolean => {
+  const place = ts.findAncestor(made, (n) => ts.isFunctionLike(n) || ts.isPropertyDeclaration(n));
+  return place !== undefined && ts.isPropertyDeclaration(place) && !isStatic(place);
+};
 
 /** `(async () => { … })()` */
 function isCalledAtOnce(fn: ts.Node): boolean {
