@@ -335,4 +335,23 @@ reports(
   "script.js",
 );
 
+/** A table whose entries hold a tensor and the function that ends it. */
+const entries = (drop: string): string => `
+import type { Tensor } from "tenure";
+const table = new Map<string, { value: Tensor; key: string; end: () => void }>();
+export function drop(key: string, later: (end: () => void) => void): void {
+  const entry = table.get(key);
+  if (!entry) return;
+  ${drop}
+  table.delete(key);
+}
+`;
+const deleted =
+  "no-dropped-element: The tensor under this key is dropped without being disposed; " +
+  "dispose it first.";
+for (const end of ["entry.end();", "const { end } = entry; end();", "later(entry.end);"])
+  reports(`an entry that ends itself: ${end}`, entries(end), []);
+for (const look of ["console.log(entry.key);", "const { key: k } = entry; console.log(k);"])
+  reports(`an entry that is looked at: ${look}`, entries(look), [deleted]);
+
 test.run();

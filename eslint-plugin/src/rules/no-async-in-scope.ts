@@ -84,7 +84,9 @@ function checkCallback(
     if (forbidRaw && fn) rawAwaits(file, fn, report);
     return;
   }
-  const waits = fn ? isAsync(fn) : file.session.oracle.givesPromise(callback);
+  const waits = fn
+    ? isAsync(fn)
+    : oracle.signatureAt(callback)?.getReturnType().symbol?.name === "Promise";
   if (fn?.asteriskToken) {
     report({ mark: name(call), messageId: "generator", data: { name: callee.name } });
     return;

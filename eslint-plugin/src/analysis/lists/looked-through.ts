@@ -49,6 +49,7 @@ export function looksThrough(
       return true;
     case "read":
     case "element":
+      if (session.oracle.signatureAt(node)) return false;
       return session.oracle.ownedAt(node) === null || follow(node as ts.Expression);
     case "receiver":
       return session.oracle.ownedAt(mention)?.shape === "many"
@@ -126,15 +127,15 @@ function eachName(
   );
 }
 
-/** `end[Symbol.dispose]()` of things that have only that in common, and no type of an owner. */
+/** `end()`, and `end[Symbol.dispose]()` of things that have only that in common, and no owner. */
 const endsIn = (
   session: Session,
   id: ts.Identifier,
   declaration: ts.Declaration,
   root: ts.Node,
 ): boolean =>
-  referencesTo(session.oracle, declaration, id, root).some((use) =>
-    endsAny(session, use, fateOf(use)),
+  referencesTo(session.oracle, declaration, id, root).some(
+    (use) => session.oracle.signatureAt(use) !== undefined || endsAny(session, use, fateOf(use)),
   );
 
 /** `const [first] = table`: a key and its value, which has no type of its own. */

@@ -240,10 +240,9 @@ export class Oracle {
   isPromise(node: ts.Node): boolean {
     return this.#checker.typeAt(node).getProperty("then") !== undefined;
   }
-  /** Whether a function value gives a promise when it is called. */
-  givesPromise(node: ts.Node): boolean {
-    const signature = this.#checker.typeAt(node).getCallSignatures()[0];
-    return signature?.getReturnType().symbol?.name === "Promise";
+  /** How an expression can be called, where it gives a function. */
+  signatureAt(node: ts.Node): ts.Signature | undefined {
+    return this.#checker.presentTypeAt(node).getCallSignatures()[0];
   }
   /** Whether an expression gives a function, or who knows what. */
   mayBeFunction(node: ts.Identifier | ts.PropertyAccessExpression): boolean {

@@ -3,10 +3,10 @@
  * only looked at and never ended or handed on. Used by the verbs about entries and fields.
  */
 import ts from "typescript";
-import { enclosingFunction, fateOf } from "./fate.ts";
+import { enclosingFunction, fateOf, type Fate } from "./fate.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import { effectInside } from "./mention.ts";
-import { referencesTo } from "../program/references.ts";
+import { boundNames, referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
 import { isEquality, isNullish, isTarget, unwrap, variableName } from "../program/syntax.ts";
 import { onlyLooksAt, type Effect } from "./transfer.ts";
@@ -67,8 +67,15 @@ export function looksAtMapped(session: Session, call: ts.CallExpression): boolea
 const looksOr = (session: Session, at: ts.Expression, also: readonly Effect[]): boolean => {
   const { effect, fate } = session.transfer(at);
   if (effect === "visits" && visitVerb(session, fate) === "use") return true;
-  return onlyLooksAt(effect) || also.includes(effect);
+  return (onlyLooksAt(effect) && !takesFunction(session, fate)) || also.includes(effect);
 };
+
+/** `const { end } = entry`, `later(entry.end)`: a function of an entry may be what ends it. */
+function takesFunction({ oracle }: Session, { kind, node }: Fate): boolean {
+  if (kind === "read") return oracle.signatureAt(node) !== undefined;
+  if (kind !== "bound" || !ts.isVariableDeclaration(node)) return false;
+  return boundNames(node.name, node).some(({ id }) => oracle.signatureAt(id) !== undefined);
+}
 
 /** `table.get(key) === t`: `t` is another name for the entry. */
 export const isCompared = ({ parent }: ts.Node): boolean =>
