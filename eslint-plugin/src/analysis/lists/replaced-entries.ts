@@ -31,6 +31,7 @@ import { isHandler, isOffered } from "../trails/runs-often.ts";
 import { putsIn, type Put } from "./puts.ts";
 import { isNowhereElse } from "./removals.ts";
 import { samePlace } from "../program/same-place.ts";
+import { isOnOtherWay } from "../program/ways.ts";
 import { sharedPlace } from "../flow/shared-places.ts";
 import type { Session } from "../session.ts";
 import {
@@ -77,12 +78,15 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
       isNamedAgain(session, home, put.key, owned.owner);
     const isOpen = isGivenAgain(session, put, home);
     const isAgain = again.test(nameOf(home) ?? "");
-    if (owned.owner.policy === "generic" && !twice && !isOpen && !isAgain && !isFound) return [];
+    const comes = comesAndGoes(session, put, home);
+    const isLikely = twice || isOpen || isAgain || isFound || comes;
+    if (owned.owner.policy === "generic" && !isLikely) return [];
     const isFull = isMadeFull(session, put.table);
     if (
       !updates &&
       !twice &&
       !(repeated && isNew) &&
+      !comes &&
       !((isNew || isFull) && isReplaced(session, put, home, isFull, isOpen))
     )
       return [];
@@ -110,7 +114,12 @@ function isSettledBefore(session: Session, { table }: Put, home: FunctionWithBod
   if (mayBeEndedBefore(session, home, { speaks })) return true;
   const { calls } = callSitesOf(oracle, home, "program");
   const asked: ts.Expression[] = [];
+  const isAsker = (node: ts.Node): node is ts.CallExpression => {
+    const body = ts.isCallExpression(node) ? oracle.callee(node).body : undefined;
+    return body !== undefined && body !== home && someWithin(body, speaks);
+  };
   const visit = (node: ts.Node): void => {
+    if (isAsker(node)) asked.push(node);
     if (speaks(node)) asked.push(askedOf(node as ts.Expression));
     ts.forEachChild(node, visit);
   };
@@ -171,6 +180,32 @@ function isReplaced(
   return (isFull || !session.oracle.gives(key, "number")) && replaces(session, home, key);
 }
 
+/** What is made up for each value, and given once. */
+const unique = /(id|uuid|ticket|token|handle)$/i;
+
+/** `stop(name) { …; this.effects.delete(name); }`: a name that is gone may come again. */
+function comesAndGoes(
+  session: Session,
+  { table, key: name }: Put,
+  home: FunctionWithBody,
+): boolean {
+  const isName = (["string", "anything"] as const).some((kind) => session.oracle.gives(name, kind));
+  if (!isName || unique.test(name.getText()) || !isGiven(session, name, home)) return false;
+  if (givesEachOnce(session, home, name)) return false;
+  return session.oracle.facts.calls(table.getSourceFile()).some((call) => {
+    const { expression: on, arguments: given } = call;
+    const [key] = given;
+    if (!key || !ts.isPropertyAccessExpression(on) || on.name.text !== "delete") return false;
+    const fn = enclosingFunction(call);
+    return (
+      fn !== undefined &&
+      fn !== home &&
+      samePlace(session.oracle, on.expression, table) &&
+      isGiven(session, key, fn)
+    );
+  });
+}
+
 /**
  * `upload(name, data)` of an exported class that ends what its table holds: others may give a name
  * again, which counts where what lasts until the end is reported.
@@ -199,15 +234,19 @@ function isGiven(session: Session, key: ts.Expression, home: ts.Node): boolean {
 function replaces(session: Session, home: FunctionWithBody, key: ts.Expression): boolean {
   if (handedTo(home)) return isHandler(session, home);
   const name = nameOf(home);
-  if (name === undefined || !replacing.test(name)) return false;
-  const parameter = ts.isIdentifier(key) ? session.oracle.declarationAt(key) : undefined;
-  if (!parameter || !ts.isParameter(parameter)) return true;
-  const { calls, values } = callSitesOf(session.oracle, home, "program");
+  return name !== undefined && replacing.test(name) && !givesEachOnce(session, home, key);
+}
+
+/** Whether all that a program calls a function with are names that it writes, each once. */
+function givesEachOnce({ oracle }: Session, home: FunctionWithBody, key: ts.Expression): boolean {
+  const parameter = ts.isIdentifier(key) ? oracle.declarationAt(key) : undefined;
+  if (!parameter || !ts.isParameter(parameter)) return false;
+  const { calls, values } = callSitesOf(oracle, home, "program");
   const index = home.parameters.indexOf(parameter);
   const given = calls.map((c) => c.arguments?.[index]);
   const texts = given.flatMap((g) => (g && ts.isStringLiteralLike(g) ? [g.text] : []));
-  const allOnce = texts.length === calls.length && new Set(texts).size === texts.length;
-  return values.length > 0 || calls.length === 0 || !allOnce;
+  if (values.length > 0 || calls.length === 0) return false;
+  return texts.length === calls.length && new Set(texts).size === texts.length;
 }
 
 /** Whether nothing in a function has the old value in hand, or asks whether there is one. */
@@ -222,6 +261,7 @@ function leavesOld(
     if (ts.isCallExpression(inner) && inner !== node && mayFree(session, inner, table)) return true;
     if (!ts.isIdentifier(inner) && !ts.isPropertyAccessExpression(inner)) return false;
     if (within(inner, table) || !samePlace(session.oracle, inner, table)) return false;
+    if (isOnOtherWay(inner, node)) return false;
     return !onlyReads(session, inner, updates, updates && tests);
   });
 }

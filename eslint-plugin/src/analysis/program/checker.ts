@@ -11,6 +11,7 @@ import { isScript, memberName } from "./syntax.ts";
 const kinds = {
   object: ts.TypeFlags.Object,
   number: ts.TypeFlags.NumberLike,
+  string: ts.TypeFlags.StringLike,
   anything: ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.TypeParameter,
   nothing: ts.TypeFlags.Never,
 } as const;
