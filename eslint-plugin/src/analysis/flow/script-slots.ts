@@ -6,11 +6,11 @@
 import ts from "typescript";
 import { accessesByName } from "../program/field-index.ts";
 import { sourcesFor } from "../program/call-index.ts";
-import { fieldOfThis, isStatic } from "../objects/members.ts";
+import { fieldOfThis } from "../objects/members.ts";
 import { nameOf } from "../program/call-sites.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import type { Session } from "../session.ts";
-import { isScript, isTarget, memberName, prototypeOf } from "../program/syntax.ts";
+import { isScript, isTarget, memberName, prototypeOf, isStatic } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 
 /** A field of the objects that one function makes. */

@@ -14,7 +14,7 @@ import { scriptFields } from "./script-slots.ts";
 import { isShownTo } from "../transfer/handed-functions.ts";
 import { isSpreadBack, spreadBack } from "../lists/spread-back.ts";
 import { onlyUsed } from "../fresh/fresh-variables.ts";
-import { fieldOfThis, isHandedOn, isManaged, isStatic } from "../objects/members.ts";
+import { fieldOfThis, isHandedOn, isManaged } from "../objects/members.ts";
 import type { Owned } from "../program/oracle.ts";
 import { isPlain } from "../program/plain.ts";
 import { referencesTo } from "../program/references.ts";
@@ -41,6 +41,7 @@ import {
   unwrap,
   valuesOf,
   valueGiven,
+  isStatic,
 } from "../program/syntax.ts";
 import { freshBesideDevices, isCarriedOver } from "../objects/lent-devices.ts";
 import { isCarriedBack } from "../scopes/carried.ts";

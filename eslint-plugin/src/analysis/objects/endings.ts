@@ -32,6 +32,7 @@ import {
   memberName,
   someWithin,
   unwrap,
+  isStatic,
 } from "../program/syntax.ts";
 
 /** A method, or a field that holds a function, after which an object is done with. */
@@ -169,8 +170,7 @@ function endingsByDeed(
   return node.members.flatMap((member) => {
     const body = bodyOf(member);
     const { name } = member;
-    const isStatic = ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static;
-    if (!name || !body || isPrivate(member) || isStatic) return [];
+    if (!name || !body || isPrivate(member) || isStatic(member)) return [];
     const run = [...reach(session.oracle, node, [member])];
     const isEnded = (m: Member): boolean =>
       run.some((at) =>

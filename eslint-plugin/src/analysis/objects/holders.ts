@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { heirsOf, implementersOf } from "../program/class-makers.ts";
 import { isLeft, meansToEnd } from "./field-deeds.ts";
+import { heldFields } from "./held-fields.ts";
 import type { Owner } from "../../owner.ts";
 import {
   endingOfLiteral,
@@ -19,7 +20,6 @@ import type { Owned, Ownership } from "../program/ownership.ts";
 import {
   baseOf,
   isPrivate,
-  isScript,
   isTarget,
   memberName,
   someWithin,
@@ -155,7 +155,7 @@ function endingNameOf(node: ts.ClassLikeDeclaration, ask: ClassQuestions): strin
   );
   const deeds = ask.anyName ? [...bodies].filter(([name, m]) => isDeed(name, m)) : [];
   if (ends.length + others.length + deeds.length === 0) return undefined;
-  const fields = ownedFields(line, ask);
+  const fields = heldFields(line, ask);
   if (fields.size === 0) return undefined;
   if (ends.some(readerOf(fields, bodies))) {
     const isNamed = final.slice(0, 3).some((name) => bodies.has(name));
@@ -195,7 +195,7 @@ function endsHeld(
 ): boolean {
   const line = lineage(node, ask);
   const run = methodsRun(method, bodiesOf(line));
-  return [...ownedFields(line, ask)].some(
+  return [...heldFields(line, ask)].some(
     ([field, owned]) =>
       isLeft(run, field, false) && (meansToEnd(run, field, owned) || isLeft(run, field, true)),
   );
@@ -234,39 +234,6 @@ const takesNothing = (m: ts.MethodDeclaration): boolean =>
 
 const hasModifier = (m: ts.Declaration, flags: ts.ModifierFlags): boolean =>
   (ts.getCombinedModifierFlags(m) & flags) !== 0;
-
-/**
- * The fields that hold owned values, parameter properties among them, and those that plain
- * JavaScript declares by giving them a value, in the constructor or later.
- */
-function ownedFields(
-  line: readonly ts.ClassLikeDeclaration[],
-  ask: ClassQuestions,
-): ReadonlyMap<string, Owned> {
-  const fields = new Map<string, Owned>();
-  const note = (name: ts.PropertyName | ts.BindingName, at: ts.Node = name): void => {
-    const found = ask.ownedAt(at);
-    if (found && Array.isArray(found.owner.types)) fields.set(memberName(name), found);
-  };
-  const declared = (n: ts.Node): void => {
-    const isNew = ts.isPropertyAccessExpression(n) && !fields.has(memberName(n.name));
-    if (isNew && isThis(n.expression) && isTarget(n) && ts.isBinaryExpression(n.parent))
-      note(n.name, n.parent.right);
-    if (!ts.isFunctionLike(n) || ts.isArrowFunction(n)) ts.forEachChild(n, declared);
-  };
-  for (const m of line.flatMap((c) => [...c.members])) {
-    if (ts.isPropertyDeclaration(m)) {
-      if (!hasModifier(m, ts.ModifierFlags.Static)) note(m.name);
-    } else if (ts.isConstructorDeclaration(m)) {
-      for (const p of m.parameters) if (ts.isParameterPropertyDeclaration(p, m)) note(p.name);
-      if (m.body && isScript(m.getSourceFile())) declared(m.body);
-    }
-  }
-  for (const m of line.flatMap((c) => (isScript(c.getSourceFile()) ? [...c.members] : [])))
-    if (ts.isMethodDeclaration(m) && m.body && !hasModifier(m, ts.ModifierFlags.Static))
-      declared(m.body);
-  return fields;
-}
 
 const isThis = (n: ts.Node): boolean => n.kind === ts.SyntaxKind.ThisKeyword;
 

@@ -33,6 +33,7 @@ import {
   someWithin,
   unwrap,
   variableName,
+  isStatic,
 } from "../program/syntax.ts";
 
 /** A field of a class that holds something the class made. */
@@ -212,10 +213,6 @@ function putInto(
     ? { field: container.name.text, values: putValues(target.name.text, call.arguments), owned }
     : undefined;
 }
-
-/** Whether a member of a class is static. */
-export const isStatic = (member: ts.Declaration): boolean =>
-  (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
 
 /**
  * Whether the field is also put into a list, a table or somebody else's hands, which may do the

@@ -9,7 +9,7 @@ import { isLeft, meansToEnd } from "./field-deeds.ts";
 import { reach } from "./class-reach.ts";
 import { type Member } from "./members.ts";
 import type { Session } from "../session.ts";
-import { isPrivate, memberName, within } from "../program/syntax.ts";
+import { isPrivate, memberName, within, isStatic } from "../program/syntax.ts";
 
 /** Names of methods after which nothing of what an object did lasts. */
 const stopping = /^(stop|finish|end([A-Z]\w*)?)$/;
@@ -24,9 +24,8 @@ export function pausesOf(
 ): readonly Ending[] {
   return node.members.flatMap((member) => {
     if (!ts.isMethodDeclaration(member) || !member.body || isPrivate(member)) return [];
-    const isStatic = ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static;
     const name = memberName(member.name);
-    if (isStatic || !(stopping.test(name) || emptying.test(name))) return [];
+    if (isStatic(member) || !(stopping.test(name) || emptying.test(name))) return [];
     const run = reach(session.oracle, node, [member]);
     return members.some((m) => ends(run, m))
       ? [{ member, body: member.body, pauses: true as const }]

@@ -9,7 +9,7 @@ import ts from "typescript";
 import { isHolder } from "../../owner.ts";
 import { enclosingFunction, fateOf } from "../transfer/fate.ts";
 import { ownsElements } from "./ended-elements.ts";
-import { fieldOfThis, isStatic, ownedMembers, type Member } from "./members.ts";
+import { fieldOfThis, ownedMembers, type Member } from "./members.ts";
 import { visitVerb } from "../flow/mention-events.ts";
 import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
@@ -24,6 +24,7 @@ import {
   unwrap,
   valueGiven,
   within,
+  isStatic,
 } from "../program/syntax.ts";
 import { onlyLooksAt } from "../transfer/transfer.ts";
 

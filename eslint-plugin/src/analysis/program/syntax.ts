@@ -240,6 +240,10 @@ export function isInLoop(node: ts.Node, root: ts.Node | undefined): boolean {
   return false;
 }
 
+/** Whether a member of a class is static. */
+export const isStatic = (member: ts.Declaration): boolean =>
+  (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Static) !== 0;
+
 /** Whether only the class itself can use a member: `private x`, `#x`. */
 export const isPrivate = (member: ts.ClassElement): boolean =>
   (ts.getCombinedModifierFlags(member) & ts.ModifierFlags.Private) !== 0 ||

@@ -10,7 +10,6 @@ import type { Session } from "../session.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
 import { closureEnding } from "../objects/closure-endings.ts";
 import { endingsOf } from "../objects/endings.ts";
-import { isStatic } from "../objects/members.ts";
 import {
   hasBody,
   isTarget,
@@ -19,6 +18,7 @@ import {
   unwrap,
   wellKnownSymbol,
   within,
+  isStatic,
 } from "../program/syntax.ts";
 import { leavesWithoutEnd } from "./trail-closures.ts";
 import type { Path } from "./trail-path.ts";

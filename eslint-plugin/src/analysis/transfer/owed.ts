@@ -5,7 +5,6 @@
  * `is-fresh.ts`; unsure means no.
  */
 import ts from "typescript";
-import { isStatic } from "../objects/members.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import type { Callee } from "../program/callee.ts";
 import { endsSeen, madeBy } from "./ends-seen.ts";
@@ -20,8 +19,9 @@ import {
   memberName,
   unwrap,
   valuesOf,
-  type CallLike,
   isAsync,
+  isStatic,
+  type CallLike,
 } from "../program/syntax.ts";
 
 /** Whether what `new` makes is owed an end by who makes it. */
