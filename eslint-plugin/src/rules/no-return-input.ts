@@ -80,9 +80,11 @@ function checkFunction(
   if (!owner || owner.policy === "generic" || owner.alias === "") return;
   const tags = session.oracle.tags(fn);
   const name = functionName(fn);
+  const isHandedOver = (value: ts.Expression): boolean =>
+    session.freshness(value) === "fresh" && !isKept(session, fn, value);
   if (tags.borrowed) {
     for (const value of values)
-      if (session.freshness(value) === "fresh" && !isKept(session, fn, value))
+      if (isHandedOver(value))
         report({
           mark: spanOf(value),
           messageId: "freshBorrowed",
@@ -90,7 +92,7 @@ function checkFunction(
         });
   }
   if (tags.borrowed || identities.includes(name) || isGeneric(fn)) return;
-  const fresh = tags.fresh || values.some((v) => session.freshness(v) === "fresh");
+  const fresh = tags.fresh || values.some(isHandedOver);
   const promised =
     owner.policy === "protocol" && /^(forward|call)$/.test(name) && ts.isMethodDeclaration(fn);
   // a function that only hands back its input is an identity, and callers see that

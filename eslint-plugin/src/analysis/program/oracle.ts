@@ -30,9 +30,9 @@ import { tagsOf, type Tags } from "./tags.ts";
 import { isLibraryCall, mayUse } from "../untyped/library-names.ts";
 import { calledByName, methodByName } from "../untyped/methods-by-name.ts";
 import { enclosesByName, guesses, isOfLibrary, type UntypedContext } from "../untyped/untyped.ts";
-import { isListCall } from "../untyped/list-calls.ts";
+import { isListCall, isOfUntyped } from "../untyped/list-calls.ts";
 import { usesOf } from "../untyped/untyped-parameters.ts";
-import { givenTo, isUnset, startsEmpty } from "../untyped/untyped-records.ts";
+import { givenTo, isUnset, startsAsTable, startsEmpty } from "../untyped/untyped-records.ts";
 
 export type { Callee } from "./callee.ts";
 export type { Owned } from "./ownership.ts";
@@ -117,16 +117,20 @@ export class Oracle {
       if (!declared && symbol && isPageFunction(node, symbol)) return null;
       const given = declared || !symbol ? undefined : ownedByArguments(this.#called, node, symbol);
       if (given !== undefined) return given;
-      if (!declared && !symbol && this.#isCalledOnUntyped(node)) return this.#guess(node);
+      if (!declared && !symbol && this.#asksNames(node) && isOfUntyped(this.#checker, node))
+        return this.#guess(node);
     } else if (ts.isIdentifier(node)) {
       const declaration = this.#declarationOf(node);
       if (declaration && holdsPlain(declaration)) return null;
+      const filled = this.#filledLater(node, declaration);
+      if (filled !== undefined) return filled;
       declared = declaration ? this.#declaredType(declaration) : null;
       if (!declared && declaration && startsUnowned(this.#called, declaration)) return null;
     } else if (ts.isPropertyAccessExpression(node)) {
       const symbol = this.#checker.symbolAt(node.name);
       if (symbol?.declarations?.every(holdsPlain)) return null;
-      if (this.#asksNames(node) && startsEmpty(symbol?.valueDeclaration)) return this.#guess(node);
+      const filled = this.#filledLater(node, symbol?.valueDeclaration);
+      if (filled !== undefined) return filled;
       declared = declaredProperty(this.#checker, symbol);
     }
     const type = declared ?? this.#checker.typeAt(node);
@@ -148,13 +152,11 @@ export class Oracle {
     return isNamed || isScript(node.getSourceFile());
   }
 
-  /** `x.f(…)` where nothing is known of `x`: its arguments need not be checked. */
-  #isCalledOnUntyped({ expression }: CallLike): boolean {
-    return (
-      this.#asksNames(expression) &&
-      ts.isPropertyAccessExpression(expression) &&
-      this.#checker.isAny(this.#checker.typeAt(expression.expression))
-    );
+  /** What a place of a script gets later that starts as nothing, or as `{}`. */
+  #filledLater(node: ts.Node, at: ts.Declaration | undefined): Owned | null | undefined {
+    if (!at || !this.#asksNames(node)) return undefined;
+    if (startsEmpty(at)) return this.#guess(node);
+    return startsAsTable(at) ? (this.#guess(node) ?? undefined) : undefined;
   }
 
   /** One value or a list of them, in a script that cannot say which: as it is used. */

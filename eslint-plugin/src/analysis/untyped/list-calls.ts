@@ -1,9 +1,10 @@
 /**
- * List calls: whether what a script calls is a method of a list or a promise that has no type. Used
- * by the oracle.
+ * List calls: whether what a script calls is a method of a list or a promise that has no type, or
+ * of something of which nothing is known. Used by the oracle.
  */
 import ts from "typescript";
 import { functionHanded } from "../program/callee.ts";
+import type { Checker } from "../program/checker.ts";
 import type { CallLike } from "../program/syntax.ts";
 import type { UntypedContext } from "./untyped.ts";
 
@@ -19,3 +20,10 @@ export function isListCall(
   return visiting.has(name.text) && !!args?.[0] && !!functionHanded(context, args[0]);
 }
 const visiting = new Set(["map", "flatMap", "forEach", "filter", "some", "every", "find"]);
+
+/** `x.f(…)` where nothing is known of `x`: its arguments need not be checked. */
+export const isOfUntyped = (
+  checker: Pick<Checker, "isAny" | "typeAt">,
+  { expression }: CallLike,
+): boolean =>
+  ts.isPropertyAccessExpression(expression) && checker.isAny(checker.typeAt(expression.expression));

@@ -4,7 +4,14 @@
  */
 import ts from "typescript";
 import { ownedMember, type Owned } from "../program/ownership.ts";
-import { isNullish, isScript, isTarget, memberName, unwrap } from "../program/syntax.ts";
+import {
+  isEmptyContainer,
+  isNullish,
+  isScript,
+  isTarget,
+  memberName,
+  unwrap,
+} from "../program/syntax.ts";
 import { storedAt, type FieldContext } from "./untyped-fields.ts";
 import { usesOf } from "./untyped-parameters.ts";
 
@@ -16,12 +23,26 @@ export function givenTo(declaration: ts.Declaration | undefined): ts.Expression 
 }
 
 /** `{ last: null }`, `class { last = null }` of a script: given its value later. */
-export const startsEmpty = (declaration: ts.Declaration | undefined): boolean =>
-  declaration !== undefined &&
+export const startsEmpty = (declaration: ts.Declaration): boolean =>
   (ts.isPropertyAssignment(declaration) || ts.isPropertyDeclaration(declaration)) &&
   declaration.initializer !== undefined &&
   isNullish(declaration.initializer) &&
   isScript(declaration.getSourceFile());
+
+/** `all = {}`, `{ all: {} }` of a script: a table that is filled under keys later. */
+export function startsAsTable(declaration: ts.Declaration): boolean {
+  if (!isScript(declaration.getSourceFile())) return false;
+  const { parent } = declaration;
+  const given =
+    ts.isVariableDeclaration(declaration) ||
+    ts.isPropertyDeclaration(declaration) ||
+    ts.isPropertyAssignment(declaration)
+      ? declaration.initializer
+      : ts.isBinaryExpression(parent) && isTarget(declaration)
+        ? parent.right
+        : undefined;
+  return given !== undefined && ts.isObjectLiteralExpression(given) && isEmptyContainer(given);
+}
 
 /** `this.x` of a script where no way to it gives a value: in a method that is a field itself. */
 export const isUnset = (node: ts.Node, type: ts.Type): boolean =>
