@@ -1,6 +1,6 @@
 /**
- * Objects without a type that plain JavaScript fills under keys: what they hold is lost and ended as
- * what a `Map` holds.
+ * Objects without a type that plain JavaScript fills under keys: what they hold is lost and ended
+ * as what a `Map` holds.
  */
 import { suite } from "uvu";
 import { marked } from "./marked.ts";
@@ -25,7 +25,12 @@ script(
   "of a module, asked and ended first",
   `const all = {};
 export function get(k) { if (!all[k]) all[k] = tf.zeros([2]); return all[k]; }
-export function find(k) { if (k in all) return all[k]; const x = tf.ones([2]); all[k] = x; return x; }
+export function find(k) {
+  if (k in all) return all[k];
+  const x = tf.ones([2]);
+  all[k] = x;
+  return x;
+}
 export function set(k) { const old = all[k]; all[k] = tf.zeros([2]); if (old) old.dispose(); }
 export function drop(k) { tf.dispose(all[k]); delete all[k]; }
 ${ended}`,

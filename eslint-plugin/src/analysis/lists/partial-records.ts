@@ -55,16 +55,15 @@ export function leftOutOf(
   const record = owned.shape === "record" ? owned : session.oracle.ownedAt(given);
   const isEach = owned.each === "record" && record?.shape === "record";
   const [first] = mentions;
-  const length = owned.each || !first ? 0 : session.oracle.tupleLength(first);
-  if (owned.shape !== "record" && !isEach && length === 0) return [];
+  const places = owned.each || !first ? [] : session.oracle.ownedPlaces(first);
+  if (owned.shape !== "record" && !isEach && places.length === 0) return [];
   const parts = new Parts(session, owned.owner.dispose.methods);
   for (const mention of mentions) {
     if (isEach) parts.each(mention);
     else parts.one(mention);
   }
   if (parts.whole || !parts.ends) return [];
-  const fields =
-    length > 0 ? Array.from({ length }, (_, i) => String(i)) : (record?.fields ?? []).slice();
+  const fields = places.length > 0 ? places.map(String) : (record?.fields ?? []).slice();
   const named = new Set([...parts.named].map((name) => valueOf(given, name)?.getText()));
   const isNamed = (at: ts.Expression): boolean =>
     ts.isObjectLiteralExpression(at)
@@ -74,7 +73,7 @@ export function leftOutOf(
     const value = parts.named.has(field) ? undefined : valueOf(given, field);
     // `{ a, at: { buffer: a } }`
     if (value && isNamed(unwrap(value))) return [];
-    const name = length > 0 ? `[${field}]` : `${isEach ? "[…]" : ""}.${field}`;
+    const name = places.length > 0 ? `[${field}]` : `${isEach ? "[…]" : ""}.${field}`;
     return value && !isInOtherPlace(session, value) ? [{ label: label + name, at: value }] : [];
   });
 }

@@ -41,6 +41,7 @@ import {
   calleeNameNode,
   isEmptyContainer,
   isPatternOfPlaces,
+  isStatic,
   rootOf,
   someWithin,
   unwrap,
@@ -166,6 +167,7 @@ function holds(session: Session, container: ts.Expression): boolean {
   if (endsOwnElements(session, container)) return true;
   const whole = wholeOf(session, container);
   if (whole) return ownsElements(session, whole);
+  if (isStaticField(session, container)) return true;
   const shared = sharedPlace(session, container);
   if (shared?.owned.shape === "many") return !shared.mentions.some(isHandedOut);
   if (ts.isPropertyAccessExpression(container))
@@ -182,6 +184,12 @@ function holds(session: Session, container: ts.Expression): boolean {
     ts.isVariableDeclaration(declaration) &&
     !enclosingFunction(declaration)
   );
+}
+
+/** `Cache.all`, `this.all` in a static method: a class has it once, as a module its variables. */
+export function isStaticField({ oracle }: Session, place: ts.Expression): boolean {
+  const at = ts.isPropertyAccessExpression(place) ? oracle.declarationAt(place.name) : undefined;
+  return at !== undefined && ts.isPropertyDeclaration(at) && isStatic(at);
 }
 
 /** A list that a function called `release` is given: to end it is what the function is for. */

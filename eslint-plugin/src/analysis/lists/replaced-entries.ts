@@ -29,7 +29,7 @@ import { goesRound, isAtPlaceOf, isForFull, isMadeFull } from "./full-lists.ts";
 import { mayLackScope } from "../scopes/open-scopes.ts";
 import { isHandler, isOffered } from "../trails/runs-often.ts";
 import { putsIn, type Put } from "./puts.ts";
-import { isNowhereElse } from "./removals.ts";
+import { isNowhereElse, isStaticField } from "./removals.ts";
 import { samePlace } from "../program/same-place.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 import { sharedPlace } from "../flow/shared-places.ts";
@@ -137,7 +137,8 @@ function askedOf(table: ts.Expression): ts.Expression {
 
 /** A field, what closures share, or a variable of the module that no other file has. */
 function isHeld(session: Session, table: ts.Expression): boolean {
-  if (fieldOfThis(table)) return session.oracle.ownedAt(table)?.shape === "many";
+  if (fieldOfThis(table) || isStaticField(session, table))
+    return session.oracle.ownedAt(table)?.shape === "many";
   if (sharedPlace(session, table)?.owned.shape === "many") return true;
   const root = rootOf(table);
   const declaration = ts.isIdentifier(root) ? session.oracle.declarationAt(root) : undefined;

@@ -4,11 +4,11 @@
  */
 import ts from "typescript";
 import type { FreshValue } from "../fresh/consume.ts";
-import type { Fate } from "../transfer/fate.ts";
+import { returnsOf, type Fate } from "../transfer/fate.ts";
 import { leavesSome } from "./left-out.ts";
 import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
-import { calleeNameNode, memberName, unwrap } from "../program/syntax.ts";
+import { calleeNameNode, elementsGiven, memberName, unwrap } from "../program/syntax.ts";
 
 /** Several fresh values of which some get no name: one is picked, or a pattern names some. */
 export type Unreached =
@@ -67,7 +67,7 @@ function isElementOfSeveral(session: Session, node: ts.Expression, fate: Fate): 
   const call = ts.isCallExpression(node) ? node.expression : node;
   const name = ts.isPropertyAccessExpression(call) ? call.name : call;
   const splitting = ts.isIdentifier(name) && splits.test(name.text);
-  return splitting || session.oracle.tupleLength(node) > 1;
+  return splitting || session.oracle.ownedPlaces(node).length > 1;
 }
 
 /**
@@ -120,10 +120,12 @@ function leftOut(
           .map((field, at) => ({ label: `\`${field}\``, field, at }))
       : [];
   }
-  const tuple = owned.shape === "many" ? session.oracle.tupleLength(node) : 0;
-  const parts = owned.shape === "many" && tuple === 0 ? partsOf(pattern, node) : undefined;
-  const length = parts?.length ?? tuple;
-  return Array.from({ length }, (_, i) => i)
+  if (owned.shape !== "many") return [];
+  const tuple = session.oracle.ownedPlaces(node);
+  const parts =
+    tuple.length === 0 ? (partsOf(pattern, node) ?? listGiven(session, node)) : undefined;
+  const places = parts ? Array.from({ length: parts.length }, (_, i) => i) : tuple;
+  return places
     .filter((i) => {
       const e = pattern.elements[i];
       return e === undefined || ts.isOmittedExpression(e);
@@ -147,4 +149,18 @@ function partsOf(
   // `const [, second] = unstack(x)`: there is one before it
   if (elements.some(ts.isOmittedExpression)) return { length: elements.length, list: "unknown" };
   return isCut && elements.length === 1 ? { length: 2, list: "unknown" } : undefined;
+}
+
+/** How many values a function gives at least, all of whose ways return a list that is written. */
+function listGiven(
+  session: Session,
+  node: ts.Expression,
+): { length: number; list: "known" } | undefined {
+  const call = unwrap(ts.isAwaitExpression(node) ? node.expression : node);
+  const body = ts.isCallExpression(call) ? session.oracle.callee(call).body : undefined;
+  if (!body || body.asteriskToken) return undefined;
+  const lists = returnsOf(body).map(elementsGiven);
+  const isOwned = (value: ts.Expression): boolean => session.oracle.ownedAt(value)?.shape === "one";
+  const lengths = lists.map((list) => (list?.every(isOwned) ? list.length : 0));
+  return lengths.length > 0 ? { length: Math.min(...lengths), list: "known" } : undefined;
 }

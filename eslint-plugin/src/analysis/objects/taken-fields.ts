@@ -167,9 +167,9 @@ function ownedIn({ oracle }: Session, mentions: readonly ts.Expression[]): Owned
   return undefined;
 }
 
-/** By the protocol of a library, or an object of the program's own. */
+/** By a library, or an object of the program's own. */
 const isAgreedOn = ({ settings }: Session, { owner }: Owned): boolean =>
-  owner.policy === "protocol" || isHolder(owner, settings);
+  owner.policy !== "generic" || isHolder(owner, settings);
 
 /** `const last = this.past.pop(); …; this.x = last;`, of a list whose elements the class ends. */
 function isTakenOut(session: Session, value: ts.Expression): boolean {

@@ -274,10 +274,11 @@ export class Oracle {
     return this.#checker.ancestors(this.#checker.typeAt(node));
   }
 
-  /** How many places a tuple has; 0 for everything else. */
-  tupleLength(node: ts.Node): number {
+  /** Which places of a tuple are owned; none of anything else. */
+  ownedPlaces(node: ts.Node): readonly number[] {
     const type = this.#checker.typeAt(node);
-    return this.#checker.isTuple(type) ? this.#checker.argumentsOf(type).length : 0;
+    const all = this.#checker.isTuple(type) ? this.#checker.argumentsOf(type) : [];
+    return all.flatMap((place, at) => (this.#ownership.of(place) ? [at] : []));
   }
 
   // ---- names ----

@@ -1,0 +1,95 @@
+/**
+ * Pairs and lists that functions write out: a pattern that names some of what they give loses the
+ * others, but not the numbers beside them. And tables in static fields, and fields that hand on
+ * what they hold.
+ */
+import { suite } from "uvu";
+import { marked } from "./marked.ts";
+
+const test = suite("written pairs");
+const finds = marked(test);
+
+const pair = (make: string, use: string): string => `
+import { zeros, type Tensor } from "tenure";
+const shared = zeros([1]);
+${make}
+export function first(n: number): Tensor {
+  ${use}
+}
+export const size = shared.size;`;
+const x = "const [x] = make(n); return x!;";
+finds(
+  "a list of two",
+  pair("const make = (n: number): Tensor[] => [zeros([n]), zeros([2])];", `${x} // !`),
+);
+finds(
+  "a list of one or two",
+  pair(
+    "const make = (n: number): Tensor[] => (n ? [zeros([n])] : [zeros([1]), zeros([2])]);",
+    "const [x, y] = make(n); y?.dispose(); return x!;",
+  ),
+);
+finds("a tensor of others", pair("const make = (n: number): Tensor[] => [zeros([n]), shared];", x));
+const mixed = "const make = (n: number): [Tensor, number] => [zeros([n]), n];";
+finds("a number beside it", pair(mixed, x));
+finds("a number beside it, picked", pair(mixed, "return make(n)[0];"));
+finds(
+  "a number before two",
+  pair(
+    "const make = (n: number): [number, Tensor, Tensor] => [n, zeros([n]), zeros([2])];",
+    "const [k, x] = make(n); console.log(k); return x; // !",
+  ),
+);
+finds(
+  "a promise of a list, in plain JavaScript",
+  `import * as tf from "@tensorflow/tfjs-core";
+async function make(n) { const a = tf.zeros([n]); return [a, a.neg()]; }
+export async function second(n) { const [, x] = await make(n); return x; } // !`,
+  "tfjs",
+);
+const holder = (kind: string, second: string, marks: string): string => `
+import { zeros, type Tensor } from "tenure";
+export class Holder {
+  readonly #pair: [Tensor, ${kind}] = [zeros([1]), ${second}];${marks}
+  get first(): number { return this.#pair[0].size; }
+  dispose(): void { this.#pair[0].dispose(); }
+}`;
+finds("a pair in a field", holder("Tensor", "zeros([2])", " // !"));
+finds("a number in a field", holder("number", "3", ""));
+
+const statics = (put: string, drop: string): string => `
+import { zeros, type Tensor } from "tenure";
+export class Cache {
+  static #all = new Map<string, Tensor>();
+  static put(key: string): void { ${put} Cache.#all.set(key, zeros([1])); }
+  static drop(key: string): void { ${drop}
+    Cache.#all.delete(key);
+  }
+  static end(): void {
+    for (const x of Cache.#all.values()) x.dispose();
+    Cache.#all.clear();
+  }
+}`;
+const end = "Cache.#all.get(key)?.dispose();";
+finds("a static table", statics(end, end));
+finds("a static table that drops", statics(end, "").replace("delete(key);", "delete(key); // !"));
+finds(
+  "a static table that overwrites",
+  statics("", end).replace(" }\n  static d", " } // !\n  static d"),
+);
+
+const turns = (end: string): string => `
+import * as tf from "@tensorflow/tfjs-core";
+export class Motion {
+  #last = tf.zeros([1]);
+  #now = tf.zeros([1]);
+  step(frame) {
+    ${end}this.#last = this.#now;${end === "" ? " // !" : ""}
+    this.#now = tf.tensor(frame);
+  }
+  dispose() { this.#last.dispose(); this.#now.dispose(); }
+}`;
+finds("a field that gets what another held", turns(""), "tfjs");
+finds("a field that is ended before", turns("this.#last.dispose(); "), "tfjs");
+
+test.run();
