@@ -31,6 +31,7 @@ export const lots: readonly (readonly string[])[] = [
   ["tiles", "selfplay", "dayahead"],
   ["beamline", "nowcast", "glide"],
   ["wayfinder", "loom", "limelight"],
+  ["tremor", "lens", "registers"],
 ];
 
 /** A planted leak. */
