@@ -66,4 +66,12 @@ export function made(ks) {
 }`,
 );
 
+script(
+  "beside the names of a module",
+  `import * as own from "./script.js";
+const all = {};
+export function set(k) { all[k] = tf.zeros([2]); return own; } // !
+${ended}`,
+);
+
 test.run();

@@ -31,7 +31,7 @@ export const startsEmpty = (declaration: ts.Declaration): boolean =>
 
 /** `all = {}`, `{ all: {} }` of a script: a table that is filled under keys later. */
 export function startsAsTable(declaration: ts.Declaration): boolean {
-  if (!isScript(declaration.getSourceFile())) return false;
+  if (ts.isSourceFile(declaration) || !isScript(declaration.getSourceFile())) return false;
   const { parent } = declaration;
   const given =
     ts.isVariableDeclaration(declaration) ||
