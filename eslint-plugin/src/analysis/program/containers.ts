@@ -19,7 +19,7 @@ const methods: Readonly<Record<ContainerMethod, readonly string[]>> = {
   visits: ["forEach", "map", "flatMap"],
   reads: ["some", "every", "join", "findIndex"],
   asks: ["includes", "indexOf", "lastIndexOf", "has", "keys"],
-  views: ["values", "entries", "sort", "reverse"],
+  views: ["values", "entries", "sort", "reverse", "toSorted", "toReversed", "flat"],
   lends: ["at", "get"],
   unknown: [],
 };
