@@ -41,6 +41,19 @@ finds(
   ),
 );
 finds(
+  "what stands before the rest",
+  `import type { Tensor } from "tenure";
+export function tail(x: Tensor): Tensor[] {
+  const [, ...rest] = x.split(8); // !
+  return rest;
+}
+export function ended(x: Tensor): Tensor[] {
+  const [first, ...rest] = x.split(8);
+  first!.dispose();
+  return rest;
+}`,
+);
+finds(
   "a promise of a list, in plain JavaScript",
   `import * as tf from "@tensorflow/tfjs-core";
 async function make(n) { const a = tf.zeros([n]); return [a, a.neg()]; }

@@ -110,9 +110,11 @@ function leftOut(
   node: ts.Expression,
   owned: Owned,
 ): Unnamed[] {
-  if (pattern.elements.some((e) => ts.isBindingElement(e) && e.dotDotDotToken !== undefined))
-    return [];
+  const isRest = (e: ts.ArrayBindingElement): boolean =>
+    ts.isBindingElement(e) && e.dotDotDotToken !== undefined;
+  const rest = pattern.elements.findIndex(isRest);
   if (ts.isObjectBindingPattern(pattern)) {
+    if (rest >= 0) return [];
     const named = pattern.elements.map((e) => memberName(e.propertyName ?? e.name));
     return owned.shape === "record"
       ? owned.fields
@@ -128,6 +130,7 @@ function leftOut(
   return places
     .filter((i) => {
       const e = pattern.elements[i];
+      if (rest >= 0 && i >= rest) return false;
       return e === undefined || ts.isOmittedExpression(e);
     })
     .map((at) => ({
