@@ -64,7 +64,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     const isOfTurn = repeated !== undefined && repeated !== home.body;
     const isOwn =
       ((old !== undefined || isOfTurn) && isOwnList(session, put.table)) ||
-      ((isRing || isOfTurn) && endsOwnElements(session, put.table));
+      ((isRing || repeated !== undefined) && endsOwnElements(session, put.table));
     const held = isHeld(session, put.table);
     if (!isOwn && !held) return keptEachTurn(session, put, home);
     if (isRing && !isNowhereElse(session, put.value)) return [];

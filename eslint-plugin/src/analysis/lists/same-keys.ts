@@ -6,6 +6,7 @@
 import ts from "typescript";
 import { isExported } from "../program/exported.ts";
 import type { Put } from "./puts.ts";
+import { surelyRunsOften } from "../trails/runs-often.ts";
 import { rootOf, someWithin, within, type FunctionWithBody } from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 
@@ -32,6 +33,8 @@ export function repeatedPut(
     const source = ts.isIdentifier(at) ? session.oracle.declarationAt(at) : undefined;
     return source !== undefined && ts.isParameter(source) && source.parent === home;
   };
+  const test = ts.findAncestor(node, (at) => (at === home ? "quit" : ts.isIfStatement(at)));
+  if (!test && surelyRunsOften(session, home)) return home.body;
   const isOfCall =
     remembers && isExported(session.oracle.facts, home) && someWithin(value, isGiven);
   return isOfCall && !someWithin(home.body, ts.isIfStatement) ? home.body : undefined;

@@ -1,10 +1,17 @@
 /**
  * Callback hooks: whether what a component hands to `useCallback` runs more than once, by its name
- * or by the effects that depend on it. Used by `runs-often.ts`.
+ * or by the effects that depend on it; and whether a function of the program keeps what it is
+ * handed as a listener. Used by `runs-often.ts`.
  */
 import ts from "typescript";
 import { isEffect } from "../flow/slot-touches.ts";
-import { calleeNameNode, someWithin, unwrap } from "../program/syntax.ts";
+import {
+  calleeNameNode,
+  someWithin,
+  unwrap,
+  type CallLike,
+  type FunctionWithBody,
+} from "../program/syntax.ts";
 import type { Session } from "../session.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import { enclosingFunction } from "../transfer/fate.ts";
@@ -48,4 +55,23 @@ function isStable({ oracle }: Session, input: ts.Expression): boolean {
   const made = source.initializer && unwrap(source.initializer);
   const isRef = made && ts.isCallExpression(made) && calleeNameNode(made)?.text === "useRef";
   return isRef === true || enclosingFunction(source) === undefined;
+}
+
+/** `monitor.listen(show)`, which does `this.listeners.add(listener)`. */
+export function addsListener(
+  { arguments: given }: CallLike,
+  fn: ts.Node,
+  { parameters, body }: FunctionWithBody,
+): boolean {
+  const at = given?.findIndex((argument) => unwrap(argument) === fn) ?? -1;
+  const name = parameters[at]?.name.getText();
+  const isAdded = (call: ts.Node): boolean =>
+    ts.isCallExpression(call) &&
+    ts.isPropertyAccessExpression(call.expression) &&
+    /^(add|push)$/.test(call.expression.name.text) &&
+    /(listeners?|handlers?|observers?|subscribers?|callbacks?|sinks?)$/i.test(
+      call.expression.expression.getText(),
+    ) &&
+    call.arguments[0]?.getText() === name;
+  return name !== undefined && someWithin(body, isAdded);
 }

@@ -25,7 +25,7 @@ import {
   type CallLike,
   type FunctionWithBody,
 } from "../program/syntax.ts";
-import { isCallbackHook } from "./callback-hooks.ts";
+import { addsListener, isCallbackHook } from "./callback-hooks.ts";
 import { isForChange } from "./for-changes.ts";
 import { startsFrames } from "./frame-loops.ts";
 import { isOnNew } from "./new-objects.ts";
@@ -201,7 +201,10 @@ function isForReady(session: Session, fn: FunctionWithBody): boolean {
 export function isHandler(session: Session, fn: ts.Node): boolean {
   const host = handedTo(fn);
   if (!host || isForStart(host)) return false;
-  return repeats.test(session.oracle.callee(host).name) || isRoute(host);
+  const { name, body } = session.oracle.callee(host);
+  return (
+    repeats.test(name) || isRoute(host) || (body !== undefined && addsListener(host, fn, body))
+  );
 }
 
 /** Events that come once, or that end all there was before. */

@@ -1,0 +1,73 @@
+/**
+ * Values that go on in a literal on one way of a choice only, `return ok ? { x } : null`; places of
+ * a list that listeners fill again and again; lists of lists that are ended flat.
+ */
+import { suite } from "uvu";
+import { marked } from "./marked.ts";
+
+const test = suite("choices");
+const finds = marked(test);
+
+const head = 'import { stack, zeros, type Tensor } from "tenure";\n';
+const chosen = (name: string, type: string, value: string, mark = " // !"): void => {
+  finds(
+    `given by one way: ${name}`,
+    `${head}export const one = (xs: Tensor[]): Tensor => stack(xs);
+export function made(n: number): ${type} {
+  const x = zeros([n]);${mark}
+  return ${value};
+}`,
+  );
+};
+chosen("in a record", "{ x: Tensor } | null", "n > 3 ? null : { x }");
+chosen("in a list", "Tensor[]", "n > 3 ? [x] : []");
+chosen("behind a test", "{ x: Tensor } | false", "n > 3 && { x }");
+chosen("on both", "{ x: Tensor; n: number }", "n > 3 ? { x, n } : { x, n: 3 }", "");
+chosen("on another by itself", "Tensor | Tensor[]", "n > 3 ? x : [x]", "");
+const listener = (store: string): string => `
+import { zeros, type Tensor } from "tenure";
+class Source {
+  readonly #listeners = new Set<(x: Tensor) => void>();
+  listen(listener: (x: Tensor) => void): void { this.#listeners.add(listener); }
+  tell(): void {
+    using x = zeros([2]);
+    for (const listener of this.#listeners) listener(x);
+  }
+}
+export function run(source: Source): void {
+  const shown: Tensor[] = [];
+  source.listen((x) => { ${store} });
+  source.tell();
+  for (const x of shown) x.dispose();
+}`;
+finds(
+  "a place that a listener fills each time",
+  listener("shown[0] = x.alias();").replace("alias(); });", "alias(); }); // !"),
+);
+finds("which ends the last", listener("shown[0]?.dispose(); shown[0] = x.alias();"));
+finds("which takes out the last", listener("shown.pop()?.dispose(); shown[0] = x.alias();"));
+finds("which fills it once", listener("if (shown.length === 0) shown[0] = x.alias();"));
+
+finds(
+  "lists of lists that are ended flat",
+  `${head}/** @takes pairs */
+export function taken(pairs: [Tensor, Tensor][]): number {
+  const all = stack(pairs.map(([a]) => a));
+  try {
+    return all.size;
+  } finally {
+    for (const owned of [all, ...pairs.flat()]) owned.dispose();
+  }
+}
+export function sorted(n: number): void {
+  const xs = Array.from({ length: n }, () => zeros([n]));
+  for (const x of xs.toSorted((a, b) => a.size - b.size)) x.dispose();
+}
+export function counted(n: number): number {
+  const rows: Tensor[][] = [];
+  for (let i = 0; i < n; i++) rows.push([zeros([1]), zeros([1])]); // !
+  return rows.flat().length;
+}`,
+);
+
+test.run();
