@@ -70,4 +70,26 @@ export function counted(n: number): number {
 }`,
 );
 
+finds(
+  "a function that only runs where it is named",
+  `import { stack, type Tensor } from "tenure";
+import { Linear } from "tenure/nn";
+function score(model: Linear, xs: readonly Tensor[]): Tensor {
+  const one = (x: Tensor): Tensor => model.call(x);
+  return stack(xs.map(one)); // !
+}
+export function first(xs: readonly Tensor[]): number {
+  const model = new Linear(2, 1); // !
+  using scores = score(model, xs);
+  return scores.size;
+}
+let later: ((x: Tensor) => Tensor)[] = [];
+export function second(): void {
+  const model = new Linear(2, 1);
+  const one = (x: Tensor): Tensor => model.call(x);
+  later = [one];
+  console.log(later.length);
+}`,
+);
+
 test.run();

@@ -22,7 +22,7 @@ class Tracker {
     this.means = new Map();
   }
   log(name) {
-    this.means.set(name, new Mean());
+    this.means.set(name, new Mean()); // ~ no-overwritten-tensor
   }
   drop(name) {
     this.means.delete(name); // ~ no-dropped-element

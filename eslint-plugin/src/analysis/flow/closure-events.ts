@@ -4,7 +4,7 @@
  */
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
-import { handedTo } from "../transfer/callbacks.ts";
+import { handedTo, runsThere } from "../transfer/callbacks.ts";
 import type { Frame, Verb } from "./events.ts";
 import { filling, nothingPut, putAt } from "./filled-lists.ts";
 import { enclosingFunction, fateOf, type Fate } from "../transfer/fate.ts";
@@ -158,8 +158,8 @@ function isOnlyTakenApart(session: Session, { kind, node, literal, conditional }
 }
 
 /**
- * A local function that is only ever called, by the function that made it or by such another: what
- * outlives its maker and calls it keeps what it uses.
+ * A local function that only runs where it is named, in the function that made it or in such
+ * another: what outlives its maker and runs it keeps what it uses.
  */
 function isHelper(
   session: Session,
@@ -174,7 +174,7 @@ function isHelper(
   if (!declaration || !name || !ts.isIdentifier(name)) return false;
   asked.add(fn);
   return referencesTo(session.oracle, declaration, name, frame.root).every(
-    (id) => fateOf(id).kind === "called" && !isKeptBy(session, frame, id, listens, asked),
+    (id) => runsThere(session, id) && !isKeptBy(session, frame, id, listens, asked),
   );
 }
 

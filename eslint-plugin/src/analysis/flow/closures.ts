@@ -3,8 +3,8 @@
  * captures does not outlive that one. Used by the summaries and where values are lent.
  */
 import ts from "typescript";
-import { callbackMode, handedTo } from "../transfer/callbacks.ts";
-import { enclosingFunction, fateOf } from "../transfer/fate.ts";
+import { callbackMode, handedTo, runsThere } from "../transfer/callbacks.ts";
+import { enclosingFunction } from "../transfer/fate.ts";
 import { effectInside } from "../transfer/mention.ts";
 import { referencesTo } from "../program/references.ts";
 import type { Session } from "../session.ts";
@@ -28,7 +28,7 @@ export function outlivesMaker(
     if (!host)
       return !(
         ts.isFunctionDeclaration(current) ||
-        (ts.isVariableDeclaration(current.parent) && hasOnlyCalls(session, current.parent, maker))
+        (ts.isVariableDeclaration(current.parent) && onlyRuns(session, current.parent, maker))
       );
     if (!isInline(session, current)) return true;
     current = enclosingFunction(host);
@@ -56,10 +56,10 @@ export function isLeftTo(
   return !onlyLooksAt(effectInside(session, found));
 }
 
-function hasOnlyCalls(session: Session, declaration: ts.VariableDeclaration, fn: ts.Node): boolean {
+function onlyRuns(session: Session, declaration: ts.VariableDeclaration, fn: ts.Node): boolean {
   const { name } = declaration;
   return (
     ts.isIdentifier(name) &&
-    referencesTo(session.oracle, declaration, name, fn).every((id) => fateOf(id).kind === "called")
+    referencesTo(session.oracle, declaration, name, fn).every((id) => runsThere(session, id))
   );
 }

@@ -5,6 +5,7 @@
  * the old value in hand. Used by the rule about overwritten values.
  */
 import ts from "typescript";
+import { isHolder } from "../../owner.ts";
 import { callSitesOf, nameOf } from "../program/call-sites.ts";
 import { handedTo } from "../transfer/callbacks.ts";
 import {
@@ -33,6 +34,7 @@ import { isNowhereElse, isStaticField } from "./removals.ts";
 import { samePlace } from "../program/same-place.ts";
 import { isOnOtherWay } from "../program/ways.ts";
 import { sharedPlace } from "../flow/shared-places.ts";
+import type { Owned } from "../program/oracle.ts";
 import type { Session } from "../session.ts";
 import {
   hasBody,
@@ -79,8 +81,9 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     const isOpen = isGivenAgain(session, put, home);
     const isAgain = again.test(nameOf(home) ?? "");
     const comes = comesAndGoes(session, put, home);
-    const isLikely = twice || isOpen || isAgain || isFound || comes;
-    if (owned.owner.policy === "generic" && !isLikely) return [];
+    const { policy } = owned.owner;
+    if (policy === "generic" && !twice && !isOpen && !isAgain && !isFound)
+      if (!comes || !isByProtocol(session, owned)) return [];
     const isFull = isMadeFull(session, put.table);
     if (
       !updates &&
@@ -181,6 +184,10 @@ function isReplaced(
   return (isFull || !session.oracle.gives(key, "number")) && replaces(session, home, key);
 }
 
+/** An object of the program that holds values whose library everybody agrees with. */
+const isByProtocol = ({ settings }: Session, { owner }: Owned): boolean =>
+  isHolder(owner, settings) && settings.owners.some(({ policy }) => policy !== "generic");
+
 /** What is made up for each value, and given once. */
 const unique = /(id|uuid|ticket|token|handle)$/i;
 
@@ -193,18 +200,22 @@ function comesAndGoes(
   const isName = (["string", "anything"] as const).some((kind) => session.oracle.gives(name, kind));
   if (!isName || unique.test(name.getText()) || !isGiven(session, name, home)) return false;
   if (givesEachOnce(session, home, name)) return false;
-  return session.oracle.facts.calls(table.getSourceFile()).some((call) => {
+  const { oracle } = session;
+  const drops = oracle.facts.calls(table.getSourceFile()).flatMap((call) => {
     const { expression: on, arguments: given } = call;
     const [key] = given;
-    if (!key || !ts.isPropertyAccessExpression(on) || on.name.text !== "delete") return false;
+    if (!key || !ts.isPropertyAccessExpression(on) || on.name.text !== "delete") return [];
     const fn = enclosingFunction(call);
-    return (
-      fn !== undefined &&
-      fn !== home &&
-      samePlace(session.oracle, on.expression, table) &&
-      isGiven(session, key, fn)
-    );
+    const isDrop = samePlace(oracle, on.expression, table) && fn && isGiven(session, key, fn);
+    return isDrop && fn !== home ? [fn] : [];
   });
+  const dropsFirst = (node: ts.Node): boolean => {
+    const body = ts.isCallExpression(node) ? oracle.callee(node).body : undefined;
+    return body !== undefined && drops.includes(body);
+  };
+  const { calls } = callSitesOf(oracle, home, "program");
+  const callers = calls.map((call) => enclosingFunction(call));
+  return drops.length > 0 && !callers.some((by) => by && someWithin(by, dropsFirst));
 }
 
 /**

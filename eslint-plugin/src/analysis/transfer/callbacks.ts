@@ -34,6 +34,14 @@ export function callbackMode(
   return later.has(callee.name) ? "later" : "unknown";
 }
 
+/** Whether a mention of a function calls it, or hands it to what does before it returns. */
+export function runsThere(session: Session, mention: ts.Expression): boolean {
+  const { kind, node, literal } = fateOf(mention);
+  if (kind === "called") return true;
+  if (kind !== "argument" || literal !== null) return false;
+  return ["inline", "scoped"].includes(callbackMode(session, node as CallLike, mention));
+}
+
 const inline = new Set([
   "map",
   "forEach",
