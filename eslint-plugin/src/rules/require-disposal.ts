@@ -114,11 +114,12 @@ export const requireDisposal = rule<Id, { paths: "normal" | "all" }>({
     }
     for (const { name, label, owned, exit } of leftParameters(file.session, file.file)) {
       const { owner } = owned;
-      const data = { variable: label, ended: ended(owner), line: exit, how: wordFor(exit) };
+      const data = { variable: label, ended: ended(owner), cure: `${toEnd(owner)} it` };
       report({
         mark: spanOf(name),
-        messageId: "sometimes",
-        data: { ...data, cure: `${toEnd(owner)} it` },
+        ...(exit
+          ? { messageId: "sometimes", data: { ...data, line: exit, how: wordFor(exit) } }
+          : { messageId: "sometimesEnd", data }),
       });
     }
     for (const { name, owned } of leftByPools(file.session, file.file)) {

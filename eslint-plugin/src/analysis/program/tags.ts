@@ -66,9 +66,12 @@ export function tagsOf(declaration: ts.Node): Tags {
   };
 }
 
-/** A sentence of its own: "Takes `x`.", "Takes the mask: it is ended with the layer." */
+/**
+ * A sentence of its own: "Takes `x`.", "Takes the mask: it is ended with the layer.", "Takes a
+ * frame over."
+ */
 const taking = new RegExp(
-  "(?:^|[.:;]\\s)[Tt]akes (?:(?:over|ownership of) )?(?:the )?" +
+  "(?:^|[.:;]\\s)[Tt]akes (?:(?:over|ownership of) )?(?:the |an? (?=[\\w$]+ over))?" +
     "`?([\\w$]+)`?(?: and `([\\w$]+)`)?(?: over)?(?=[.:;])",
   "g",
 );

@@ -1,7 +1,8 @@
 /**
- * Left parameters: what a function is given for good and keeps or ends, but for an early way out:
- * `submit(x) { if (this.isClosed) return; this.queue.push(x); }`, where every caller makes the
- * value for the call alone. Used by the rule that requires disposal.
+ * Left parameters: what a function is given for good and keeps or ends, but for one way:
+ * `submit(x) { if (this.isClosed) return; this.queue.push(x); }`, or `if (a) keep(x); else if (b)
+ * put(x);`, where every caller makes the value for the call alone. Used by the rule that requires
+ * disposal.
  */
 import ts from "typescript";
 import { callSitesOf } from "../program/call-sites.ts";
@@ -23,6 +24,7 @@ import { isInline } from "../flow/closures.ts";
 import { isTakenOver } from "../flow/taken-over.ts";
 import { handedTo } from "./callbacks.ts";
 import { enclosingFunction } from "./fate.ts";
+import { effectInside } from "./mention.ts";
 import { onlyLooksAt } from "./transfer.ts";
 
 /** A parameter that one way out of its function leaves. */
@@ -31,13 +33,14 @@ export interface LeftParameter {
   /** `t`, or `finding.window` of a record that has one such field. */
   label: string;
   owned: Owned;
-  exit: ts.ReturnStatement;
+  /** The early way out; none where the arms of a choice leave out one case. */
+  exit: ts.ReturnStatement | undefined;
 }
 
 /** Every such parameter of a file. */
 export function leftParameters(session: Session, file: ts.SourceFile): LeftParameter[] {
   return session.oracle.facts.functions(file).flatMap((fn) => {
-    const exits = earlyExits(fn);
+    const exits = waysPast(fn);
     return exits.length === 0 ? [] : fn.parameters.flatMap((p) => leftOf(session, fn, p, exits));
   });
 }
@@ -78,37 +81,63 @@ function leftNamed(
   isSaid: boolean,
 ): LeftParameter[] {
   const owned = session.oracle.ownedAt(name);
-  if (!owned || owned.shape === "many" || owned.nullable || owned.owner.policy !== "protocol")
-    return [];
+  if (!owned || owned.shape === "many" || owned.nullable) return [];
+  if (owned.owner.policy !== "protocol" && owned.owner.managers.length === 0) return [];
   const isRecord = owned.shape === "record";
   const ids = referencesTo(session.oracle, name.parent as ts.Declaration, name, fn).filter(
-    (id) => id !== name && !(isRecord && comparesField(session, id)),
+    (id) => id !== name && !comparesField(session, id),
   );
-  const isLook = (id: ts.Identifier): boolean => isSaid && onlyLooksAt(session.transfer(id).effect);
+  const isLook = (id: ts.Identifier): boolean =>
+    onlyLooksAt(effectInside(session, session.transfer(id)));
   const first = ids.find((id) => !isLook(id));
   const early = exits.find((exit) => first !== undefined && exit.end <= first.pos);
   const exit = early && returnIn(early.thenStatement);
-  if (!exit || !ids.some((id) => isGone(session, id, fn))) return [];
+  const isLeft = exit
+    ? ids.some((id) => isGone(session, id, fn))
+    : exits.some((choice) =>
+        isLeftByChoice(
+          session,
+          choice,
+          ids.filter((id) => !isLook(id)),
+        ),
+      );
+  if (!isLeft) return [];
   const index = fn.parameters.findIndex((p) => p.name === name);
-  if (isSaid ? !mayLackScope(session, exit) : !isMadeForCalls(session, fn, index)) return [];
+  if (isSaid ? !mayLackScope(session, exit ?? fn.body) : !isMadeForCalls(session, fn, index))
+    return [];
   const [field, ...others] = isRecord ? owned.fields : [];
   const label = field !== undefined && others.length === 0 ? `${name.text}.${field}` : name.text;
   return [{ name, label, owned, exit }];
 }
 
-/** `finding.score <= least`: says nothing of whether somebody has what else is in the record. */
+/** `finding.score <= least`: says nothing of whether somebody has the value itself. */
 function comparesField({ oracle }: Session, { parent: field }: ts.Identifier): boolean {
   if (!ts.isPropertyAccessExpression(field) || oracle.ownedAt(field)) return false;
   const { parent } = field;
-  return ts.isBinaryExpression(parent) && /^[<>]=?$/.test(parent.operatorToken.getText());
+  return ts.isBinaryExpression(parent) && /^([<>]=?|[!=]==?)$/.test(parent.operatorToken.getText());
 }
 
-/** `if (isClosed) return;` among the statements of a body, before anything else is decided. */
-function earlyExits({ body }: FunctionWithBody): ts.IfStatement[] {
+/** Among the statements of a body: `if (isClosed) return;`, `if (a) …; else if (b) …;`. */
+function waysPast({ body }: FunctionWithBody): ts.IfStatement[] {
   if (!ts.isBlock(body)) return [];
   return body.statements.flatMap((s) =>
-    ts.isIfStatement(s) && !s.elseStatement && returnIn(s.thenStatement) ? [s] : [],
+    ts.isIfStatement(s) && (s.elseStatement ?? returnIn(s.thenStatement)) ? [s] : [],
   );
+}
+
+/** Whether every arm of a choice keeps or ends a value, of which there is none for other cases. */
+function isLeftByChoice(
+  session: Session,
+  choice: ts.IfStatement,
+  ids: readonly ts.Identifier[],
+): boolean {
+  const arms = [choice.thenStatement];
+  let last = choice.elseStatement;
+  for (; last && ts.isIfStatement(last); last = last.elseStatement) arms.push(last.thenStatement);
+  if (last || arms.length < 2) return false;
+  const isIn = (arm: ts.Statement): boolean =>
+    ids.some((id) => within(id, arm) && isGone(session, id, arm));
+  return arms.every(isIn) && ids.every((id) => arms.some((arm) => within(id, arm)));
 }
 
 /** The `return` that an arm ends in, which asks nobody of the program, who might end it. */
@@ -121,14 +150,14 @@ function returnIn(arm: ts.Statement): ts.ReturnStatement | undefined {
 }
 
 /** Whether a mention ends or keeps the value on every way that comes as far as that. */
-function isGone(session: Session, id: ts.Identifier, fn: FunctionWithBody): boolean {
+function isGone(session: Session, id: ts.Identifier, place: ts.Node): boolean {
   if (!/^(disposes|stores|takes)$/.test(session.transfer(id).effect)) return false;
-  for (let at: ts.Node = id; at !== fn; at = at.parent) {
+  for (let at: ts.Node = id; at !== place; at = at.parent) {
     const { parent } = at;
     if (ts.isIfStatement(parent) || ts.isConditionalExpression(parent)) return false;
     if (ts.isIterationStatement(parent, false) || ts.isCaseOrDefaultClause(parent)) return false;
     if (ts.isTryStatement(parent) || isShort(parent)) return false;
-    if (parent !== fn && ts.isFunctionLike(parent) && !runsAtOnce(session, parent)) return false;
+    if (parent !== place && ts.isFunctionLike(parent) && !runsAtOnce(session, parent)) return false;
   }
   return true;
 }
