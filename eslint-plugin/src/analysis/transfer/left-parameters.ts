@@ -82,13 +82,14 @@ function leftNamed(
 ): LeftParameter[] {
   const owned = session.oracle.ownedAt(name);
   if (!owned || owned.shape === "many" || owned.nullable) return [];
-  if (owned.owner.policy !== "protocol" && owned.owner.managers.length === 0) return [];
+  const { policy, managers } = owned.owner;
+  if (policy !== "protocol" && (policy !== "generic" || managers.length === 0)) return [];
   const isRecord = owned.shape === "record";
   const ids = referencesTo(session.oracle, name.parent as ts.Declaration, name, fn).filter(
     (id) => id !== name && !comparesField(session, id),
   );
   const isLook = (id: ts.Identifier): boolean =>
-    onlyLooksAt(effectInside(session, session.transfer(id)));
+    (isSaid || !isFlag(id)) && onlyLooksAt(effectInside(session, session.transfer(id)));
   const first = ids.find((id) => !isLook(id));
   const early = exits.find((exit) => first !== undefined && exit.end <= first.pos);
   const exit = early && returnIn(early.thenStatement);
@@ -116,6 +117,13 @@ function comparesField({ oracle }: Session, { parent: field }: ts.Identifier): b
   const { parent } = field;
   return ts.isBinaryExpression(parent) && /^([<>]=?|[!=]==?)$/.test(parent.operatorToken.getText());
 }
+
+/** `if (finding.done) return;`: what the value says of itself may be that somebody has it. */
+const isFlag = ({ parent: field }: ts.Identifier): boolean =>
+  ts.isPropertyAccessExpression(field) &&
+  (ts.isIfStatement(field.parent) ||
+    ts.isPrefixUnaryExpression(field.parent) ||
+    isShort(field.parent));
 
 /** Among the statements of a body: `if (isClosed) return;`, `if (a) …; else if (b) …;`. */
 function waysPast({ body }: FunctionWithBody): ts.IfStatement[] {
