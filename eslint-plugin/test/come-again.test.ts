@@ -66,6 +66,22 @@ finds(
   }`),
 );
 
+finds(
+  "beside another of the same names, which is asked",
+  `${head}export class Pairs {
+  readonly #a = new Map<string, Tensor>();
+  readonly #b = new Map<string, Tensor>();
+  put(name: string): void {
+    if (this.#a.has(name)) return;
+    this.#a.set(name, zeros([1]));
+    this.#b.set(name, zeros([2]));
+  }
+  [Symbol.dispose](): void {
+    for (const all of [this.#a, this.#b]) for (const x of all.values()) x.dispose();
+  }
+}`,
+);
+
 /** A table that takes over what it is given, by the name that this has itself. */
 const shelf = (before: string): string => `${head}
 class Part implements Disposable {

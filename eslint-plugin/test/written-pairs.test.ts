@@ -1,7 +1,7 @@
 /**
  * Pairs and lists that functions write out: a pattern that names some of what they give loses the
- * others, but not the numbers beside them. And tables in static fields, and fields that hand on
- * what they hold.
+ * others, but not the numbers beside them. And tables in static fields, fields that hand on what
+ * they hold, and fields that a delayed function fills.
  */
 import { suite } from "uvu";
 import { marked } from "./marked.ts";
@@ -90,6 +90,32 @@ finds(
   "a static table that overwrites",
   statics("", end).replace(" }\n  static d", " } // !\n  static d"),
 );
+
+finds(
+  "one that is found among new ones",
+  `import { zeros, type Tensor } from "tenure";
+export const large = (ns: number[]): Tensor | undefined =>
+  ns.map((n) => zeros([n])).find((x) => x.size > 3); // !
+export const known = (xs: Tensor[]): Tensor | undefined =>
+  xs.filter((x) => x.size > 1).find((x) => x.size > 3);`,
+);
+
+const delayed = (name: string, end: string): string => `
+import { zeros, type Tensor } from "tenure";
+export class Preview {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #shown: Tensor | null = null;
+  ${name}(n: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      ${end}this.#shown = zeros([n]);${name === "update" && end === "" ? " // !" : ""}
+    }, 10);
+  }
+  dispose(): void { this.#shown?.dispose(); }
+}`;
+finds("a field that a delayed function fills each time", delayed("update", ""));
+finds("which ends the last", delayed("update", "this.#shown?.dispose(); "));
+finds("which starts it", delayed("start", ""));
 
 const turns = (end: string): string => `
 import * as tf from "@tensorflow/tfjs-core";

@@ -21,6 +21,7 @@ import { mayBeEndedBefore } from "../objects/ended-by-callers.ts";
 import { isAskedByCallers } from "../objects/overwritten-places.ts";
 import { isOfOwner } from "./other-owners.ts";
 import { repeatedPut } from "./same-keys.ts";
+import { comesAndGoes, givesEachOnce, isGiven } from "./given-names.ts";
 import { isGivenTwice } from "./given-twice.ts";
 import { isNamedAgain, keptEachTurn } from "./named-again.ts";
 import { entryOf, onlyLooked, onlyLooks } from "../transfer/looked-at.ts";
@@ -93,7 +94,7 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
       !((isNew || isFull) && isReplaced(session, put, home, isFull, isOpen))
     )
       return [];
-    if (!mayLackScope(session, put.node)) return [];
+    if (!mayLackScope(session, put.node) || asksAnother(home, put)) return [];
     if ((!isOwn && isSettledBefore(session, put, home)) || isOfOwner(session, put.value, put.table))
       return [];
     const leaves = old
@@ -108,6 +109,18 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
     return leaves ? [{ call: put.node, table: put.table.getText(), owned }] : [];
   });
 }
+
+/** `if (this.sizes.has(name)) return;` of a table beside this one, which has the same names. */
+const asksAnother = ({ body }: FunctionWithBody, { key, node }: Put): boolean =>
+  someWithin(
+    body,
+    (at) =>
+      ts.isCallExpression(at) &&
+      at.pos < node.pos &&
+      ts.isPropertyAccessExpression(at.expression) &&
+      at.expression.name.text === "has" &&
+      at.arguments[0]?.getText() === key.getText(),
+  );
 
 /** Whether those that call a function have asked for the entry, or ended what the table holds. */
 function isSettledBefore(session: Session, { table }: Put, home: FunctionWithBody): boolean {
@@ -188,36 +201,6 @@ function isReplaced(
 const isByProtocol = ({ settings }: Session, { owner }: Owned): boolean =>
   isHolder(owner, settings) && settings.owners.some(({ policy }) => policy !== "generic");
 
-/** What is made up for each value, and given once. */
-const unique = /(id|uuid|ticket|token|handle)$/i;
-
-/** `stop(name) { …; this.effects.delete(name); }`: a name that is gone may come again. */
-function comesAndGoes(
-  session: Session,
-  { table, key: name }: Put,
-  home: FunctionWithBody,
-): boolean {
-  const isName = (["string", "anything"] as const).some((kind) => session.oracle.gives(name, kind));
-  if (!isName || unique.test(name.getText()) || !isGiven(session, name, home)) return false;
-  if (givesEachOnce(session, home, name)) return false;
-  const { oracle } = session;
-  const drops = oracle.facts.calls(table.getSourceFile()).flatMap((call) => {
-    const { expression: on, arguments: given } = call;
-    const [key] = given;
-    if (!key || !ts.isPropertyAccessExpression(on) || on.name.text !== "delete") return [];
-    const fn = enclosingFunction(call);
-    const isDrop = samePlace(oracle, on.expression, table) && fn && isGiven(session, key, fn);
-    return isDrop && fn !== home ? [fn] : [];
-  });
-  const dropsFirst = (node: ts.Node): boolean => {
-    const body = ts.isCallExpression(node) ? oracle.callee(node).body : undefined;
-    return body !== undefined && drops.includes(body);
-  };
-  const { calls } = callSitesOf(oracle, home, "program");
-  const callers = calls.map((call) => enclosingFunction(call));
-  return drops.length > 0 && !callers.some((by) => by && someWithin(by, dropsFirst));
-}
-
 /**
  * `upload(name, data)` of an exported class that ends what its table holds: others may give a name
  * again, which counts where what lasts until the end is reported.
@@ -229,36 +212,11 @@ function isGivenAgain(session: Session, { table }: Put, home: FunctionWithBody):
   return ownsElements(session, table) || endsOwnElements(session, table);
 }
 
-/** A name that the function is given, or part of what it is given: `name`, `req.params.id`. */
-function isGiven(session: Session, key: ts.Expression, home: ts.Node): boolean {
-  const root = rootOf(key);
-  let at: ts.Node | undefined = ts.isIdentifier(root)
-    ? session.oracle.declarationAt(root)
-    : undefined;
-  while (at && !ts.isParameter(at)) {
-    if (ts.isSourceFile(at) || ts.isFunctionLike(at)) return false;
-    at = at.parent;
-  }
-  return at?.parent === home;
-}
-
 /** Whether a function is made to put another value where one is, and not for each name once. */
 function replaces(session: Session, home: FunctionWithBody, key: ts.Expression): boolean {
   if (handedTo(home)) return isHandler(session, home);
   const name = nameOf(home);
   return name !== undefined && replacing.test(name) && !givesEachOnce(session, home, key);
-}
-
-/** Whether all that a program calls a function with are names that it writes, each once. */
-function givesEachOnce({ oracle }: Session, home: FunctionWithBody, key: ts.Expression): boolean {
-  const parameter = ts.isIdentifier(key) ? oracle.declarationAt(key) : undefined;
-  if (!parameter || !ts.isParameter(parameter)) return false;
-  const { calls, values } = callSitesOf(oracle, home, "program");
-  const index = home.parameters.indexOf(parameter);
-  const given = calls.map((c) => c.arguments?.[index]);
-  const texts = given.flatMap((g) => (g && ts.isStringLiteralLike(g) ? [g.text] : []));
-  if (values.length > 0 || calls.length === 0) return false;
-  return texts.length === calls.length && new Set(texts).size === texts.length;
 }
 
 /** Whether nothing in a function has the old value in hand, or asks whether there is one. */

@@ -60,6 +60,8 @@ export const splits =
  * gives, or any element but the first.
  */
 function isElementOfSeveral(session: Session, node: ts.Expression, fate: Fate): boolean {
+  // `xs.map(make).find(isLarge)`
+  if (fate.kind === "receiver" && /^find(Last)?$/.test(fate.member)) return true;
   const index = indexTaken(fate);
   if (!index || isWritten(fate.node)) return false;
   if (ts.isNumericLiteral(index) && index.text !== "0") return true;

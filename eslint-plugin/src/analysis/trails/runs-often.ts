@@ -134,11 +134,18 @@ export function pilesUp(session: Session, { owner }: Owned, at: ts.Node): boolea
   return place !== undefined && (isForChange(at, place) || runsOften(session, place));
 }
 
+/** `setTimeout(() => …, 100)`, which runs the function once each time. */
+const isDelay = (call: CallLike): boolean =>
+  /^(setTimeout|setImmediate|queueMicrotask|nextTick)$/.test(calleeNameNode(call)?.text ?? "");
+
 /** Whether a function is known to run more than once, by its name or by its callers. */
 export function surelyRunsOften(session: Session, place: ts.Node): boolean {
   if (startsFrames(session.oracle, place)) return false;
   if (ts.isSetAccessorDeclaration(place) || isEventHandler(place)) return true;
-  if (handedTo(place)) return isHandler(session, place);
+  const host = handedTo(place);
+  const caller = host && isDelay(host) ? enclosingFunction(host) : undefined;
+  if (caller) return surelyRunsOften(session, caller);
+  if (host) return isHandler(session, place);
   const name = nameOf(place);
   if (name === undefined || !hasBody(place)) return false;
   if (isOftenByName(session, place) || makesAnew(session, place)) return true;

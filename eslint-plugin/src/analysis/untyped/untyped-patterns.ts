@@ -95,6 +95,6 @@ export const valuesPut = (context: References, declaration: ts.Declaration): ts.
       kind === "element" &&
       ts.isBinaryExpression(node.parent) &&
       node.parent.left === node &&
-      node.parent.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+      /^(\?\?|\|\|)?=$/.test(node.parent.operatorToken.getText());
     return isStore ? [node.parent.right] : [];
   });
