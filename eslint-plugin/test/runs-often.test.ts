@@ -122,4 +122,18 @@ export async function get(adapter: GPUAdapter): Promise<Pre | null> {
 finds("not what is tried once", tried("if (isTried) return pre;\n  isTried = true;"), "webgpu");
 finds("what is tried each time", tried("isTried = true;", " // !"), "webgpu");
 
+/** What is loaded once, and again by a method that says so. */
+const loaded = (before: string): string => `
+import { zeros, type Tensor } from "tenure";
+export class Map2d {
+  #tile: Tensor | null = null;
+  load(n: number): void {
+    this.#tile = zeros([n]);${before === "" ? " // !" : ""}
+  }
+  reload(n: number): void { ${before}this.load(n); }
+  dispose(): void { this.#tile?.dispose(); this.#tile = null; }
+}`;
+finds("by what does it once more", loaded(""));
+finds("by what ends the last before", loaded("this.dispose(); "));
+
 test.run();

@@ -12,7 +12,7 @@ import { enclosingFunction } from "../transfer/fate.ts";
 import type { Put } from "./puts.ts";
 
 /** What is made up for each value, and given once. */
-const unique = /(id|uuid|ticket|token|handle)$/i;
+const unique = /\b(id|uuid|ticket|token|handle)$|(Id|ID|Uuid|UUID|Ticket|Token|Handle)$/;
 
 /** `stop(name) { …; this.effects.delete(name); }`: a name that is gone may come again. */
 export function comesAndGoes(

@@ -240,6 +240,10 @@ function isRoute(host: CallLike): boolean {
   );
 }
 
+/** `reload() { this.load(); }`, `restart() { this.start(); }`: what was done once is done again. */
+const isForAnother = (fn: ts.Node): boolean =>
+  /^#?_?re_?(load|start|open|run|fetch|train|init|fill|compute)([A-Z_]|$)/i.test(nameOf(fn) ?? "");
+
 /** Whether the program calls a function in a loop, from itself, or from one that runs often. */
 function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
   if (!hasBody(fn) || depth > 3 || startsFrames(session.oracle, fn)) return false;
@@ -270,7 +274,8 @@ function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {
     if (caller && ts.isConstructorDeclaration(caller) && isOfThis(site)) return false;
     if (caller && handedTo(caller)) return isHandler(session, caller);
     if (!caller || caller === fn) return false;
-    if (isOftenByName(session, caller) && isStraight(site, caller)) return true;
+    if ((isOftenByName(session, caller) || isForAnother(caller)) && isStraight(site, caller))
+      return true;
     return (
       (hasBody(caller) && makesAnew(session, caller)) || isCalledAgain(session, caller, depth + 1)
     );
