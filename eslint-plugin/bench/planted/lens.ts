@@ -13,7 +13,7 @@ type Rays = Readonly<{ height: Tensor; slope: Tensor }>;
 type Spec = Readonly<{ curvature: number; gap: number; index: number }>;
 type Prescription = Readonly<{ film: number; surfaces: readonly Spec[] }>;
 
-class Surface extends Module<[rays: Rays], Tensor> {
+class Surface extends Module<[rays: Rays]> {
   readonly curvature: Tensor;
   readonly gap: Tensor;
   readonly #index: number;
@@ -31,7 +31,7 @@ class Surface extends Module<[rays: Rays], Tensor> {
   }
 }
 
-class Lens extends Module<[rays: Rays], Tensor> {
+class Lens extends Module<[rays: Rays]> {
   readonly prescription: Prescription;
   readonly surfaces: ModuleList<Surface>;
 
