@@ -209,6 +209,10 @@ export const isLoose = ({ policy, args }: Owner): boolean =>
 /** Whether an owner is of anything disposable: its values are told by `[Symbol.dispose]` alone. */
 export const isAnything = (owner: Owner): boolean => isLoose(owner) && !Array.isArray(owner.types);
 
+/** Whether everybody agrees on who ends a value: by a library's protocol, or by what manages it. */
+export const hasProtocol = ({ policy, managers }: Owner): boolean =>
+  policy === "protocol" || (policy === "generic" && managers.length > 0);
+
 /** Whether an owner is that of objects which hold owned values in their fields. */
 export const isHolder = (owner: Owner, { holder }: ResolvedSettings): boolean =>
   owner.types === holder?.types;

@@ -1,6 +1,6 @@
 /**
- * Values that go on in a literal on one way of a choice only, `return ok ? { x } : null`; places of
- * a list that listeners fill again and again; lists of lists that are ended flat.
+ * Values that go on in a literal on one way of a choice only, `return ok ? { x } : null`; lists of
+ * lists that are ended flat; functions that only run where they are named.
  */
 import { suite } from "uvu";
 import { marked } from "./marked.ts";
@@ -24,30 +24,6 @@ chosen("in a list", "Tensor[]", "n > 3 ? [x] : []");
 chosen("behind a test", "{ x: Tensor } | false", "n > 3 && { x }");
 chosen("on both", "{ x: Tensor; n: number }", "n > 3 ? { x, n } : { x, n: 3 }", "");
 chosen("on another by itself", "Tensor | Tensor[]", "n > 3 ? x : [x]", "");
-const listener = (store: string): string => `
-import { zeros, type Tensor } from "tenure";
-class Source {
-  readonly #listeners = new Set<(x: Tensor) => void>();
-  listen(listener: (x: Tensor) => void): void { this.#listeners.add(listener); }
-  tell(): void {
-    using x = zeros([2]);
-    for (const listener of this.#listeners) listener(x);
-  }
-}
-export function run(source: Source): void {
-  const shown: Tensor[] = [];
-  source.listen((x) => { ${store} });
-  source.tell();
-  for (const x of shown) x.dispose();
-}`;
-finds(
-  "a place that a listener fills each time",
-  listener("shown[0] = x.alias();").replace("alias(); });", "alias(); }); // !"),
-);
-finds("which ends the last", listener("shown[0]?.dispose(); shown[0] = x.alias();"));
-finds("which takes out the last", listener("shown.pop()?.dispose(); shown[0] = x.alias();"));
-finds("which fills it once", listener("if (shown.length === 0) shown[0] = x.alias();"));
-
 finds(
   "lists of lists that are ended flat",
   `${head}/** @takes pairs */

@@ -1,7 +1,7 @@
 /**
  * Tables under names that come and go: a method takes one name out, so another that puts something
- * under a name may meet it there. Right are those that ask first, those whose callers do, and names
- * that are made up for each value.
+ * under a name may meet it there, in static fields too. Right are those that ask first, those whose
+ * callers do, and names that are made up for each value.
  */
 import { suite } from "uvu";
 import { marked } from "./marked.ts";
@@ -107,5 +107,26 @@ export function run(names: readonly string[]): void {
 }`;
 finds("taken over", shelf(""));
 finds("taken over, the last ended", shelf("this.#parts.get(part.name)?.[Symbol.dispose]();"));
+
+const statics = (put: string, drop: string): string => `
+import { zeros, type Tensor } from "tenure";
+export class Cache {
+  static #all = new Map<string, Tensor>();
+  static put(key: string): void { ${put} Cache.#all.set(key, zeros([1])); }
+  static drop(key: string): void { ${drop}
+    Cache.#all.delete(key);
+  }
+  static end(): void {
+    for (const x of Cache.#all.values()) x.dispose();
+    Cache.#all.clear();
+  }
+}`;
+const end = "Cache.#all.get(key)?.dispose();";
+finds("a static table", statics(end, end));
+finds("a static table that drops", statics(end, "").replace("delete(key);", "delete(key); // !"));
+finds(
+  "a static table that overwrites",
+  statics("", end).replace(" }\n  static d", " } // !\n  static d"),
+);
 
 test.run();

@@ -57,6 +57,25 @@ const choice = (last: string): string => `${head}${last === "" ? " // !" : ""}
 finds("a choice without a last arm", shelf(choice("")));
 finds("a choice with one", shelf(choice(" else x.dispose();")));
 finds(
+  "a choice of kinds, of which there are no others",
+  shelf(
+    `put(x: Tensor, where: "front" | "back"): void {
+    if (where === "front") this.#all.unshift(x);
+    else if (where === "back") this.#all.push(x);
+  }`,
+    'shelf.put(zeros([n]), "front")',
+  ),
+);
+finds(
+  "an early way out after a choice of something else",
+  shelf(`${head} // !
+    if (this.#all.length > 3) console.log("long");
+    else console.log("short");
+    if (this.#all.length > 5) return;
+    this.#all.push(x);
+  }`),
+);
+finds(
   "a part of a record, as it is said",
   `import { type Tensor } from "tenure";
 import { Linear } from "tenure/nn";

@@ -1,6 +1,7 @@
 /**
  * Fields of objects that a function is given, filled anew though their own test says that they may
- * hold something. Each is a program of which the marked lines are reported.
+ * hold something, and fields that get what another one held. Each is a program of which the marked
+ * lines are reported.
  */
 import { suite } from "uvu";
 import { marked } from "./marked.ts";
@@ -51,5 +52,19 @@ finds(
   "webgpu",
 );
 finds("kept by another, too", refills(another, "", "all.push(s.wave);"), "webgpu");
+
+const turns = (end: string): string => `
+import * as tf from "@tensorflow/tfjs-core";
+export class Motion {
+  #last = tf.zeros([1]);
+  #now = tf.zeros([1]);
+  step(frame) {
+    ${end}this.#last = this.#now;${end === "" ? " // !" : ""}
+    this.#now = tf.tensor(frame);
+  }
+  dispose() { this.#last.dispose(); this.#now.dispose(); }
+}`;
+finds("a field that gets what another held", turns(""), "tfjs");
+finds("a field that is ended before", turns("this.#last.dispose(); "), "tfjs");
 
 test.run();

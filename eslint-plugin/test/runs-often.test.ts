@@ -136,4 +136,42 @@ export class Map2d {
 finds("by what does it once more", loaded(""));
 finds("by what ends the last before", loaded("this.dispose(); "));
 
+const listener = (store: string, mark = ""): string => `
+import { zeros, type Tensor } from "tenure";
+class Source {
+  readonly #listeners = new Set<(x: Tensor) => void>();
+  listen(listener: (x: Tensor) => void): void { this.#listeners.add(listener); }
+  tell(): void {
+    using x = zeros([2]);
+    for (const listener of this.#listeners) listener(x);
+  }
+}
+export function run(source: Source): void {
+  const shown: Tensor[] = [];
+  source.listen((x) => { ${store} });${mark}
+  source.tell();
+  for (const x of shown) x.dispose();
+}`;
+finds("a place that a listener fills each time", listener("shown[0] = x.alias();", " // !"));
+finds("which ends the last", listener("shown[0]?.dispose(); shown[0] = x.alias();"));
+finds("which takes out the last", listener("shown.pop()?.dispose(); shown[0] = x.alias();"));
+finds("which fills it once", listener("if (shown.length === 0) shown[0] = x.alias();"));
+
+const delayed = (name: string, end: string): string => `
+import { zeros, type Tensor } from "tenure";
+export class Preview {
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #shown: Tensor | null = null;
+  ${name}(n: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      ${end}this.#shown = zeros([n]);${name === "update" && end === "" ? " // !" : ""}
+    }, 10);
+  }
+  dispose(): void { this.#shown?.dispose(); }
+}`;
+finds("a field that a delayed function fills each time", delayed("update", ""));
+finds("which ends the last", delayed("update", "this.#shown?.dispose(); "));
+finds("which starts it", delayed("start", ""));
+
 test.run();

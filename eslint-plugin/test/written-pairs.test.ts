@@ -1,7 +1,6 @@
 /**
  * Pairs and lists that functions write out: a pattern that names some of what they give loses the
- * others, but not the numbers beside them. And tables in static fields, fields that hand on what
- * they hold, and fields that a delayed function fills.
+ * others, but not the numbers beside them; and what `find` leaves of new ones.
  */
 import { suite } from "uvu";
 import { marked } from "./marked.ts";
@@ -70,27 +69,6 @@ export class Holder {
 finds("a pair in a field", holder("Tensor", "zeros([2])", " // !"));
 finds("a number in a field", holder("number", "3", ""));
 
-const statics = (put: string, drop: string): string => `
-import { zeros, type Tensor } from "tenure";
-export class Cache {
-  static #all = new Map<string, Tensor>();
-  static put(key: string): void { ${put} Cache.#all.set(key, zeros([1])); }
-  static drop(key: string): void { ${drop}
-    Cache.#all.delete(key);
-  }
-  static end(): void {
-    for (const x of Cache.#all.values()) x.dispose();
-    Cache.#all.clear();
-  }
-}`;
-const end = "Cache.#all.get(key)?.dispose();";
-finds("a static table", statics(end, end));
-finds("a static table that drops", statics(end, "").replace("delete(key);", "delete(key); // !"));
-finds(
-  "a static table that overwrites",
-  statics("", end).replace(" }\n  static d", " } // !\n  static d"),
-);
-
 finds(
   "one that is found among new ones",
   `import { zeros, type Tensor } from "tenure";
@@ -99,36 +77,5 @@ export const large = (ns: number[]): Tensor | undefined =>
 export const known = (xs: Tensor[]): Tensor | undefined =>
   xs.filter((x) => x.size > 1).find((x) => x.size > 3);`,
 );
-
-const delayed = (name: string, end: string): string => `
-import { zeros, type Tensor } from "tenure";
-export class Preview {
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #shown: Tensor | null = null;
-  ${name}(n: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      ${end}this.#shown = zeros([n]);${name === "update" && end === "" ? " // !" : ""}
-    }, 10);
-  }
-  dispose(): void { this.#shown?.dispose(); }
-}`;
-finds("a field that a delayed function fills each time", delayed("update", ""));
-finds("which ends the last", delayed("update", "this.#shown?.dispose(); "));
-finds("which starts it", delayed("start", ""));
-
-const turns = (end: string): string => `
-import * as tf from "@tensorflow/tfjs-core";
-export class Motion {
-  #last = tf.zeros([1]);
-  #now = tf.zeros([1]);
-  step(frame) {
-    ${end}this.#last = this.#now;${end === "" ? " // !" : ""}
-    this.#now = tf.tensor(frame);
-  }
-  dispose() { this.#last.dispose(); this.#now.dispose(); }
-}`;
-finds("a field that gets what another held", turns(""), "tfjs");
-finds("a field that is ended before", turns("this.#last.dispose(); "), "tfjs");
 
 test.run();

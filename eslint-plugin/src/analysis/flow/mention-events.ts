@@ -206,7 +206,7 @@ function handsOn(
   node: ts.Expression,
   fate: Fate,
 ): void {
-  const at = fate.literal ? (armOf(fate.literal, fate.node) ?? fate.node) : atCall(fate);
+  const at = fate.literal ? endOfArm(fate.literal, fate.node) : atCall(fate);
   const isLent = (path: readonly string[], { owned }: Cell): boolean =>
     isLentAt(session, frame.root, node, path, owned);
   if (!cell.fields) {
@@ -221,13 +221,13 @@ function handsOn(
   else frame.emit(event);
 }
 
-/** The literal itself, where it is what one way of a choice gives: `return ok ? { x } : null`. */
-function armOf(literal: ts.Expression, end: ts.Node): ts.Expression | undefined {
+/** Where a literal goes on: there, if it is one way of a choice: `return ok ? { x } : null`. */
+function endOfArm(literal: ts.Expression, end: ts.Node): ts.Node {
   const isChoice = (at: ts.Node): boolean =>
     ts.isConditionalExpression(at) ||
     (ts.isBinaryExpression(at) && shortCircuits.has(at.operatorToken.kind));
   const choice = ts.findAncestor(literal.parent, (at) => (at === end ? "quit" : isChoice(at)));
-  return choice && literal;
+  return choice ? literal : end;
 }
 
 /** `yield x; x.dispose();`: who goes through a generator is only shown what that ends itself. */

@@ -3,6 +3,7 @@
  * that made what it owns, and whose other name it is. Used by `flow.ts` alone.
  */
 import ts from "typescript";
+import { hasProtocol } from "../../owner.ts";
 import type { Cell } from "./cells.ts";
 import type { Fact } from "./conditions.ts";
 import type { Site } from "./events.ts";
@@ -76,11 +77,9 @@ export function leakIsOneWay(bits: number, cell: Cell): boolean {
   const { owner, shape, mixed } = cell.owned;
   const places = [...cell.endings];
   if ((bits & ~nil) !== (owned | escaped) || places.length === 0) return false;
-  const { policy, managers, types } = owner;
-  const isOfProgram = Array.isArray(types) && types.length === 0; // a class that ends what it holds
-  const isAgreedOn =
-    policy === "protocol" || (policy === "generic" && managers.length > 0) || isOfProgram;
-  if (!isAgreedOn || shape !== "one" || mixed) return false;
+  // a class that ends what it holds
+  const isOfProgram = Array.isArray(owner.types) && owner.types.length === 0;
+  if (!(hasProtocol(owner) || isOfProgram) || shape !== "one" || mixed) return false;
   return (
     (!(bits & nil) || places.every((at) => isTestedAt(at, cell))) &&
     !places.some(isTried) &&

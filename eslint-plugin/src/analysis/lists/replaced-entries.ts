@@ -81,19 +81,16 @@ export function replacedEntries(session: Session, file: ts.SourceFile): LostEntr
       isNamedAgain(session, home, put.key, owned.owner);
     const isOpen = isGivenAgain(session, put, home);
     const isAgain = again.test(nameOf(home) ?? "");
-    const comes = comesAndGoes(session, put, home);
-    const { policy } = owned.owner;
-    if (policy === "generic" && !twice && !isOpen && !isAgain && !isFound)
-      if (!comes || !isByProtocol(session, owned)) return [];
+    const isGeneric = owned.owner.policy === "generic";
+    const isAgreedOn = !isGeneric || twice || isOpen || isAgain || isFound;
     const isFull = isMadeFull(session, put.table);
-    if (
-      !updates &&
-      !twice &&
-      !(repeated && isNew) &&
-      !comes &&
-      !((isNew || isFull) && isReplaced(session, put, home, isFull, isOpen))
-    )
-      return [];
+    const isKnown =
+      updates ||
+      twice ||
+      (repeated !== undefined && isNew) ||
+      ((isNew || isFull) && isReplaced(session, put, home, isFull, isOpen));
+    if (!isAgreedOn && !isByProtocol(session, owned)) return [];
+    if (!(isAgreedOn && isKnown) && !comesAndGoes(session, put, home)) return [];
     if (!mayLackScope(session, put.node) || asksAnother(home, put)) return [];
     if ((!isOwn && isSettledBefore(session, put, home)) || isOfOwner(session, put.value, put.table))
       return [];

@@ -55,7 +55,7 @@ export function heldFields(
     if (isTarget(field) && ts.isBinaryExpression(parent)) given(name, parent.right);
     else if (tables.has(name)) note(name, placeIn(field) ?? field);
   }
-  if (found.size > 0) return found;
+  if (found.size > 0 || tables.size === 0) return found;
   for (const [field, name] of fieldsIn(bodiesOf(members))) {
     const owned = tables.has(name) ? endedByFunction(field, ask) : undefined;
     if (owned) found.set(name, owned);

@@ -240,9 +240,9 @@ function isRoute(host: CallLike): boolean {
   );
 }
 
-/** `reload() { this.load(); }`, `restart() { this.start(); }`: what was done once is done again. */
+/** `reload() { this.load(); }`: what was done once is done again. */
 const isForAnother = (fn: ts.Node): boolean =>
-  /^#?_?re_?(load|start|open|run|fetch|train|init|fill|compute)([A-Z_]|$)/i.test(nameOf(fn) ?? "");
+  /^#?_?re_?(load|open|run|fetch|train|init|fill|compute)([A-Z_]|$)/i.test(nameOf(fn) ?? "");
 
 /** Whether the program calls a function in a loop, from itself, or from one that runs often. */
 function isCalledAgain(session: Session, fn: ts.Node, depth: number): boolean {

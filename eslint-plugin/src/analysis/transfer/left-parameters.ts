@@ -5,12 +5,14 @@
  * disposal.
  */
 import ts from "typescript";
+import { hasProtocol } from "../../owner.ts";
 import { callSitesOf } from "../program/call-sites.ts";
 import type { Owned } from "../program/oracle.ts";
 import { calledInWords } from "../program/tags.ts";
 import { referencesTo } from "../program/references.ts";
 import {
   hasBody,
+  isEquality,
   someWithin,
   unwrap,
   valuesOf,
@@ -40,8 +42,8 @@ export interface LeftParameter {
 /** Every such parameter of a file. */
 export function leftParameters(session: Session, file: ts.SourceFile): LeftParameter[] {
   return session.oracle.facts.functions(file).flatMap((fn) => {
-    const exits = waysPast(fn);
-    return exits.length === 0 ? [] : fn.parameters.flatMap((p) => leftOf(session, fn, p, exits));
+    const ways = waysPast(fn);
+    return ways.length === 0 ? [] : fn.parameters.flatMap((p) => leftOf(session, fn, p, ways));
   });
 }
 
@@ -49,7 +51,7 @@ function leftOf(
   session: Session,
   fn: FunctionWithBody,
   parameter: ts.ParameterDeclaration,
-  exits: readonly ts.IfStatement[],
+  ways: readonly ts.IfStatement[],
 ): LeftParameter[] {
   const { name, initializer, dotDotDotToken: rest, questionToken } = parameter;
   if (initializer ?? rest ?? questionToken) return [];
@@ -57,10 +59,10 @@ function leftOf(
   if (!ts.isIdentifier(name))
     return isSaid && ts.isObjectBindingPattern(name)
       ? name.elements.flatMap(({ name: part }) =>
-          ts.isIdentifier(part) ? leftNamed(session, fn, part, exits, isSaid) : [],
+          ts.isIdentifier(part) ? leftNamed(session, fn, part, ways, isSaid) : [],
         )
       : [];
-  return leftNamed(session, fn, name, exits, isSaid);
+  return leftNamed(session, fn, name, ways, isSaid);
 }
 
 /** Whether a function says of a parameter that it takes it over, by the name of its type too. */
@@ -77,31 +79,25 @@ function leftNamed(
   session: Session,
   fn: FunctionWithBody,
   name: ts.Identifier,
-  exits: readonly ts.IfStatement[],
+  ways: readonly ts.IfStatement[],
   isSaid: boolean,
 ): LeftParameter[] {
   const owned = session.oracle.ownedAt(name);
-  if (!owned || owned.shape === "many" || owned.nullable) return [];
-  const { policy, managers } = owned.owner;
-  if (policy !== "protocol" && (policy !== "generic" || managers.length === 0)) return [];
+  if (!owned || owned.shape === "many" || owned.nullable || !hasProtocol(owned.owner)) return [];
   const isRecord = owned.shape === "record";
   const ids = referencesTo(session.oracle, name.parent as ts.Declaration, name, fn).filter(
     (id) => id !== name && !comparesField(session, id),
   );
   const isLook = (id: ts.Identifier): boolean =>
     (isSaid || !isFlag(id)) && onlyLooksAt(effectInside(session, session.transfer(id)));
-  const first = ids.find((id) => !isLook(id));
-  const early = exits.find((exit) => first !== undefined && exit.end <= first.pos);
+  const deeds = ids.filter((id) => !isLook(id));
+  const [first] = deeds;
+  if (!first) return [];
+  const early = ways.find((way) => !way.elseStatement && way.end <= first.pos);
   const exit = early && returnIn(early.thenStatement);
   const isLeft = exit
-    ? ids.some((id) => isGone(session, id, fn))
-    : exits.some((choice) =>
-        isLeftByChoice(
-          session,
-          choice,
-          ids.filter((id) => !isLook(id)),
-        ),
-      );
+    ? deeds.some((id) => isGone(session, id, fn))
+    : ways.some((choice) => isLeftByChoice(session, choice, deeds));
   if (!isLeft) return [];
   const index = fn.parameters.findIndex((p) => p.name === name);
   if (isSaid ? !mayLackScope(session, exit ?? fn.body) : !isMadeForCalls(session, fn, index))
@@ -133,6 +129,18 @@ function waysPast({ body }: FunctionWithBody): ts.IfStatement[] {
   );
 }
 
+/** `if (where === "front") …; else if (where === "back") …;`: there may be no other. */
+function asksForKind(choice: ts.IfStatement): boolean {
+  const asked = unwrap(choice.expression);
+  if (!ts.isBinaryExpression(asked) || !isEquality(asked)) return false;
+  const next = choice.elseStatement;
+  const same = (at: ts.IfStatement): boolean => {
+    const other = unwrap(at.expression);
+    return ts.isBinaryExpression(other) && other.left.getText() === asked.left.getText();
+  };
+  return next !== undefined && ts.isIfStatement(next) && same(next);
+}
+
 /** Whether every arm of a choice keeps or ends a value, of which there is none for other cases. */
 function isLeftByChoice(
   session: Session,
@@ -142,7 +150,7 @@ function isLeftByChoice(
   const arms = [choice.thenStatement];
   let last = choice.elseStatement;
   for (; last && ts.isIfStatement(last); last = last.elseStatement) arms.push(last.thenStatement);
-  if (last || arms.length < 2) return false;
+  if (last || arms.length < 2 || asksForKind(choice)) return false;
   const isIn = (arm: ts.Statement): boolean =>
     ids.some((id) => within(id, arm) && isGone(session, id, arm));
   return arms.every(isIn) && ids.every((id) => arms.some((arm) => within(id, arm)));
